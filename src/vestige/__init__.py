@@ -1,0 +1,85 @@
+"""Find out what an AI agent's memory leaks, and test what it has forgotten.
+
+Every name below is imported when it is first used, so `import vestige` itself costs a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Agent",
+    "AgentDescription",
+    "Artifact",
+    "AskOptions",
+    "FrontierResult",
+    "Receipt",
+    "RemovalRequest",
+    "Reply",
+    "ResidueResult",
+    "RetrievedUnit",
+    "Session",
+    "Turn",
+    "UserError",
+    "VestigeError",
+    "__version__",
+    "datasets",
+    "frontier",
+    "residue",
+    "stats",
+]
+
+if TYPE_CHECKING:
+    from vestige import datasets, stats
+    from vestige.agents.protocol import Agent, AgentDescription
+    from vestige.api import frontier, residue
+    from vestige.audits.results import FrontierResult, ResidueResult
+    from vestige.errors import UserError, VestigeError
+    from vestige.records import (
+        Artifact,
+        AskOptions,
+        Receipt,
+        RemovalRequest,
+        Reply,
+        RetrievedUnit,
+        Session,
+        Turn,
+    )
+
+_HOME: dict[str, str] = {
+    "Agent": "vestige.agents.protocol",
+    "AgentDescription": "vestige.agents.protocol",
+    "Artifact": "vestige.records",
+    "AskOptions": "vestige.records",
+    "FrontierResult": "vestige.audits.results",
+    "Receipt": "vestige.records",
+    "RemovalRequest": "vestige.records",
+    "Reply": "vestige.records",
+    "ResidueResult": "vestige.audits.results",
+    "RetrievedUnit": "vestige.records",
+    "Session": "vestige.records",
+    "Turn": "vestige.records",
+    "UserError": "vestige.errors",
+    "VestigeError": "vestige.errors",
+    "frontier": "vestige.api",
+    "residue": "vestige.api",
+}
+"""The module each public name comes from; `datasets` and `stats` are modules themselves."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value: Any = getattr(importlib.import_module(_HOME[name]), name)
+    elif name in ("datasets", "stats"):
+        value = importlib.import_module(f"vestige.{name}")
+    else:
+        raise AttributeError(f"module 'vestige' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

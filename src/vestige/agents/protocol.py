@@ -1,0 +1,94 @@
+"""The protocol of an agent under test: four methods, and optional capabilities.
+
+What an agent cannot do becomes a declared limit in the record, never a silent pass.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
+
+from vestige.records import (
+    Artifact,
+    AskOptions,
+    JsonScalar,
+    Receipt,
+    Record,
+    RemovalRequest,
+    Reply,
+    Session,
+)
+
+__all__ = ["OPTIONAL_METHODS", "Agent", "AgentDescription", "describe"]
+
+OPTIONAL_METHODS: tuple[str, ...] = (
+    "open",
+    "close",
+    "configure",
+    "end_session",
+    "inspect",
+    "storage",
+    "snapshot",
+    "restore",
+    "settle",
+    "maintain",
+)
+"""Capabilities beyond the four methods, by the name of the method that provides them."""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """The system under test: it takes in conversations, answers, forgets.
+
+    Optional methods, used where they exist: ``open()``, ``close()``, ``configure(**knobs)``,
+    ``end_session(user)``, ``inspect(user) -> list[Artifact]``, ``storage() -> list[Path]``,
+    ``snapshot(user, path)``, ``restore(user, path)``, ``settle()``, ``maintain()``; all asynchronous.
+    """
+
+    async def converse(self, user: str, session: Session) -> None:
+        """Take in a whole session: the write path."""
+        ...
+
+    async def ask(self, user: str, prompt: str, options: AskOptions) -> Reply:
+        """Answer one prompt: the read path."""
+        ...
+
+    async def forget(self, user: str, request: RemovalRequest) -> Receipt:
+        """Forget what the request names."""
+        ...
+
+    async def reset(self, user: str) -> None:
+        """Drop everything that is kept of the user."""
+        ...
+
+
+class AgentDescription(Record):
+    """What an agent is and what it can do."""
+
+    name: str
+    version: str
+    configuration: dict[str, JsonScalar]
+    capabilities: tuple[str, ...]
+    """Names out of `OPTIONAL_METHODS`."""
+    tiers: tuple[str, ...] = ()
+    channels: tuple[Literal["answer", "retrieval", "storage", "vectors"], ...] = ("answer",)
+    knobs: tuple[str, ...] = ()
+
+
+def describe(agent: Agent) -> AgentDescription:
+    """The agent's own description, or one derived from the methods it has."""
+    own = getattr(agent, "describe", None)
+    if callable(own):
+        description = own()
+        if not isinstance(description, AgentDescription):
+            raise TypeError(f"describe() of {type(agent).__name__} returned {type(description).__name__}")
+        return description
+    return AgentDescription(
+        name=type(agent).__name__,
+        version="unknown",
+        configuration={},
+        capabilities=tuple(m for m in OPTIONAL_METHODS if callable(getattr(agent, m, None))),
+    )
+
+
+StoragePaths = list[Path]

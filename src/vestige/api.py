@@ -1,0 +1,99 @@
+"""The audits as functions: `vestige.frontier(...)` and `vestige.residue(...)`."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vestige import workflow
+from vestige.audits.results import FrontierResult, ResidueResult
+from vestige.datasets.instance import Dataset
+from vestige.options import AuditOptions, options_from
+
+__all__ = ["frontier", "residue"]
+
+T = TypeVar("T")
+
+
+def frontier(data: str | Path | Dataset = "synthetic", **options: Any) -> FrontierResult:
+    """Measure the privacy–utility frontier of an agent's memory.
+
+    Args:
+        data: A path, a name (`longmemeval:oracle`, `locomo`, `synthetic:50`), or a loaded `Dataset`.
+        **options: As on the command line: `model`, `embedder`, `seed`, `instances`, `levels`, `k`, `probes`, `tau`,
+            `granularity`, `horizon`, `judge`, `out`, `resume`, `concurrency`, `quiet`, … (`vestige.options.AuditOptions`).
+            Without `out` the run is kept in a temporary folder and deleted afterwards.
+
+    Returns:
+        The typed result; with `out`, the run folder holds the same as `result.json`.
+
+    Raises:
+        UserError: An option or the data cannot be used.
+        ModelError: A model failed and retries did not mend it.
+        StorageError: The disk is full.
+        Unassessable: No instance was completed.
+    """
+    result = _audit("frontier", data, options)
+    assert isinstance(result, FrontierResult)
+    return result
+
+
+def residue(data: str | Path | Dataset = "synthetic", **options: Any) -> ResidueResult:
+    """Measure what each way of deleting leaves behind, tier by tier.
+
+    Args:
+        data: As for `frontier`.
+        **options: As for `frontier`, and `modes` and `supersede`.
+
+    Returns:
+        The typed result.
+
+    Raises:
+        VestigeError: As `frontier`.
+    """
+    result = _audit("residue", data, options)
+    assert isinstance(result, ResidueResult)
+    return result
+
+
+def _audit(audit: str, data: str | Path | Dataset, given: dict[str, Any]) -> FrontierResult | ResidueResult:
+    dataset = data if isinstance(data, Dataset) else None
+    name = data.name if isinstance(data, Dataset) else str(data)
+    options = options_from({"quiet": True, **given, "data": name})
+
+    def go(checked: AuditOptions) -> FrontierResult | ResidueResult:
+        planned = workflow.make_plan(audit, checked, dataset)
+        folder, _ = workflow.run(planned, checked)
+        return workflow.conclude(folder)
+
+    if options.out is not None:
+        return _outside_a_loop(lambda: go(options))
+    with tempfile.TemporaryDirectory(prefix="vestige-") as home:
+        return _outside_a_loop(lambda: go(options.model_copy(update={"out": Path(home) / "run"})))
+
+
+def _outside_a_loop(call: Callable[[], T]) -> T:
+    """Call here, or in a thread of its own where an event loop runs already (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return call()
+    result: list[T] = []
+    failure: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            result.append(call())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return result[0]

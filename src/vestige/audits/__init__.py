@@ -1,0 +1,1 @@
+"""Audits: each writes scripts (plan), scores records and concludes; none of them acts."""

@@ -1,0 +1,84 @@
+"""`vestige frontier` and `vestige residue`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from vestige.cli.flags import with_flags
+from vestige.cli.guard import guarded, say
+
+if TYPE_CHECKING:
+    from vestige.options import AuditOptions
+    from vestige.workflow import Result
+
+__all__ = ["options_of", "register", "run_audit"]
+
+
+def options_of(flags: dict[str, Any]) -> AuditOptions:
+    """The options out of a configuration file and the flags, which win."""
+    from vestige.options import options_from, read_config
+
+    config: Path | None = flags.pop("config", None)
+    given = {name: value for name, value in flags.items() if value is not None}
+    if config is None:
+        return options_from(given)
+    values = read_config(config)
+    options_from(values, where=f"--config {config}")  # the file's own mistakes are told with its name
+    return options_from({**values, **given})
+
+
+def run_audit(audit: str, options: AuditOptions, *, as_json: bool) -> Result:
+    """Plan, run, conclude, report; prints the report's path as its last line."""
+    from vestige import workflow
+    from vestige.cli.stored import report_of
+    from vestige.report import summary_lines
+
+    planned = workflow.make_plan(audit, options)
+
+    def on_folder(path: Path) -> None:
+        if not options.quiet:
+            say(f"plan {planned.plan.sha256[:12]}, {planned.exchanges} exchanges, into {path}")
+
+    folder, _ = workflow.run(planned, options, on_folder=on_folder)
+    findings = workflow.score(folder)
+    result = workflow.conclude(folder, findings)
+    paths = report_of([(folder, findings, result)], folder.path, show=options.show_canaries)
+    if as_json:
+        typer.echo((folder.path / "result.json").read_text(encoding="utf-8"), nl=False)
+    if not options.quiet:
+        for line in summary_lines(result):
+            say(line)
+        say(f"report: {paths.html}")
+    return result
+
+
+def _command(audit: str, flags: dict[str, Any]) -> None:
+    as_json, dry = bool(flags.pop("json", None)), bool(flags.pop("dry_run", None))
+    options = options_of(flags)
+    if dry:
+        from vestige.cli.estimate import print_estimate
+
+        print_estimate(audit, options)
+        return
+    run_audit(audit, options, as_json=as_json)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+
+    @app.command()
+    @guarded
+    @with_flags(leave_out=frozenset({"modes", "supersede"}))
+    def frontier(**flags: Any) -> None:
+        """Personalization recall against adversarial extraction, over S and k."""
+        _command("frontier", flags)
+
+    @app.command()
+    @guarded
+    @with_flags(leave_out=frozenset({"judge"}))
+    def residue(**flags: Any) -> None:
+        """What each way of deleting leaves behind, tier by tier."""
+        _command("residue", flags)

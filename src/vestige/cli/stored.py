@@ -1,0 +1,94 @@
+"""`vestige score | conclude | report`: on a stored run, without any model or network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vestige.cli.guard import guarded, say
+
+if TYPE_CHECKING:
+    from vestige.audits.findings import Finding
+    from vestige.report import ReportPaths
+    from vestige.runs.folder import RunFolder
+    from vestige.workflow import Result
+
+__all__ = ["register", "report_of"]
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that --out named.", show_default=False)]
+
+
+def report_of(
+    runs: list[tuple[RunFolder, list[Finding], Result]], folder: Path, *, show: bool, title: str | None = None
+) -> ReportPaths:
+    """Write one report on one or several concluded runs."""
+    from vestige.report import write
+    from vestige.report.gather import gather
+
+    exchanges = [e for run, findings, _ in runs for e in gather(run, findings)]
+    return write([r for _, _, r in runs], exchanges=exchanges, folder=folder, show_canaries=show, title=title)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+
+    @app.command()
+    @guarded
+    def score(run: Run) -> None:
+        """Score a stored run again; writes findings.jsonl."""
+        from vestige import workflow
+        from vestige.runs.folder import RunFolder
+
+        folder = RunFolder.open(run)
+        findings = workflow.score(folder)
+        say(f"{len(findings)} findings: {folder.path / 'findings.jsonl'}")
+
+    @app.command()
+    @guarded
+    def conclude(
+        run: Run,
+        json: Annotated[bool, typer.Option("--json", help="Print the result on standard output.")] = False,
+    ) -> None:
+        """Compute a stored run's result again; writes result.json."""
+        from vestige import workflow
+        from vestige.report import summary_lines
+        from vestige.runs.folder import RunFolder
+
+        folder = RunFolder.open(run)
+        result = workflow.conclude(folder)
+        path = folder.path / "result.json"
+        if json:
+            typer.echo(path.read_text(encoding="utf-8"), nl=False)
+        else:
+            for line in summary_lines(result):
+                say(line)
+            say(f"result: {path}")
+
+    @app.command()
+    @guarded
+    def report(
+        runs: Annotated[
+            list[Path],
+            typer.Argument(metavar="RUN...", help="One run's folder, or several for one report.", show_default=False),
+        ],
+        out: Annotated[
+            Path | None, typer.Option("--out", help="Where the report goes. [the first run's folder]", show_default=False)
+        ] = None,
+        show_canaries: Annotated[
+            bool, typer.Option("--show-canaries", help="Do not mask the planted secrets.")
+        ] = False,
+        title: Annotated[str | None, typer.Option("--title", help="Heading of the report.", show_default=False)] = None,
+    ) -> None:
+        """Write the report of stored runs: report.html, report.md, report.json."""
+        from vestige import workflow
+        from vestige.runs.folder import RunFolder
+
+        stored: list[tuple[RunFolder, list[Finding], Result]] = []
+        for path in runs:
+            folder = RunFolder.open(path)
+            findings = workflow.score(folder)
+            stored.append((folder, findings, workflow.conclude(folder, findings)))
+        paths = report_of(stored, out or runs[0], show=show_canaries, title=title)
+        say(f"report: {paths.html}")

@@ -1,0 +1,138 @@
+"""The options of an audit: the same names on the command line, in a TOML file and in Python."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+
+from vestige.errors import ConfigError
+from vestige.records import Record
+
+__all__ = ["AuditOptions", "options_from", "read_config"]
+
+MAX_CONFIG = 1 << 20
+"""Bytes of a configuration file."""
+
+
+class AuditOptions(Record):
+    """What the frontier and residue commands take; every field is a flag of the same name."""
+
+    data: str = "synthetic"
+    """A path, or a name: longmemeval:oracle, locomo, synthetic, synthetic:N."""
+    format: str | None = None
+    agent: str = "reference"
+    model: str = "extractive"
+    embedder: tuple[str, ...] = ("minilm",)
+    """Of the memory; the first one also scores PR's cosine."""
+    judge: str | None = None
+    out: Path | None = None
+    """The run's folder; default runs/AUDIT-<first of the plan's hash>."""
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    instances: Annotated[int, Field(ge=1)] | None = None
+    levels: tuple[int, ...] = (0, 1, 2)
+    k: tuple[Annotated[int, Field(ge=1)], ...] | None = None
+    """Default 1, 3, 6, 10, 25 for the frontier and 6 for the residue."""
+    modes: tuple[Literal["noop", "raw_only", "raw_plus_resummarize", "full_purge", "tombstone"], ...] = (
+        "noop",
+        "raw_only",
+        "raw_plus_resummarize",
+        "full_purge",
+        "tombstone",
+    )
+    supersede: tuple[Literal["append", "match", "replace"], ...] = ("match",)
+    probes: tuple[Literal["direct", "indirect", "jailbreak"], ...] = ("direct", "indirect", "jailbreak")
+    all_paraphrases: bool = False
+    planted: Literal["verbatim", "lower", "spaced", "split", "base64"] = "verbatim"
+    tau: tuple[Annotated[float, Field(ge=-1, le=1)] | None, ...] = (None,)
+    granularity: tuple[str, ...] = ("turn",)
+    horizon: tuple[Annotated[int, Field(ge=0)], ...] = (0,)
+    retrieve_from: Literal["auto", "raw", "summary", "both"] = "auto"
+    scrub: Literal["normalised", "exact"] = "normalised"
+    include_unanswerable: bool = False
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    deterministic: bool = False
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 4
+    cache: Path | None = None
+    """The response cache; default: in the run's folder."""
+    resume: bool = False
+    show_canaries: bool = False
+    quiet: bool = False
+
+    @field_validator("levels", "k", "modes", "supersede", "probes", "tau", "granularity", "horizon", "embedder")
+    @classmethod
+    def _distinct(cls, value: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        if value is None:
+            return None
+        if not value:
+            raise ValueError("give at least one value")
+        if len(set(value)) < len(value):
+            raise ValueError("a value stands there twice")
+        return value
+
+
+_LISTS = frozenset({"levels", "k", "modes", "supersede", "probes", "tau", "granularity", "horizon", "embedder"})
+
+
+def _listed(name: str, value: Any) -> Any:
+    """A list option as a tuple: "1,3,10" and [1, 3, 10] and 3 mean what one expects."""
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    elif not isinstance(value, list | tuple):
+        value = [value]
+    if name == "tau":
+        value = [None if v in ("none", "None", None) else v for v in value]
+    return tuple(value)
+
+
+def options_from(values: Mapping[str, Any], *, where: str = "") -> AuditOptions:
+    """Check options.
+
+    Args:
+        values: By name; None counts as not given.
+        where: Where they come from, for the message: a file's name.
+
+    Raises:
+        ConfigError: One is unknown or unusable; the message shows it.
+    """
+    given = {n: _listed(n, v) if n in _LISTS else v for n, v in values.items() if v is not None}
+    try:
+        return AuditOptions.model_validate(given)
+    except ValidationError as error:
+        raise ConfigError(_one_line(error, where)) from None
+
+
+def _one_line(error: ValidationError, where: str) -> str:
+    first = error.errors()[0]
+    name = str(first["loc"][0]) if first["loc"] else "?"
+    flag = f"{where}: {name}" if where else f"--{name.replace('_', '-')}"
+    if first["type"] == "extra_forbidden":
+        import difflib
+
+        near = difflib.get_close_matches(name, AuditOptions.model_fields, n=1)
+        guess = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(AuditOptions.model_fields)}"
+        return f"{flag}: no such option{guess}"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{flag}: {str(first['input'])[:120]!r}: {message[0].lower()}{message[1:]}"
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Read a TOML file of options.
+
+    Raises:
+        ConfigError: It is not there, too large, or not TOML.
+    """
+    try:
+        if path.stat().st_size > MAX_CONFIG:
+            raise ConfigError(f"--config {path}: larger than {MAX_CONFIG} bytes; it should hold a few options")
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"--config {path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"--config {path}: is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"--config {path}: not TOML: {error}") from None
+    return {name.replace("-", "_"): value for name, value in data.items()}

@@ -1,0 +1,145 @@
+"""The records that every floor shares: what goes into an agent, what comes out, what is stored of it.
+
+All are frozen pydantic models: they validate what an agent or a file hands over, and write themselves as
+canonical JSON. Words are those of the glossary (docs/explanation/words.md).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "Artifact",
+    "AskOptions",
+    "JsonScalar",
+    "Receipt",
+    "Record",
+    "RemovalRequest",
+    "Reply",
+    "RetrievedUnit",
+    "Session",
+    "TokenLogprob",
+    "Turn",
+    "TurnRef",
+    "Usage",
+]
+
+JsonScalar = str | int | float | bool | None
+
+TurnRef = tuple[int, int]
+"""(index of the session, index of the turn in it)."""
+
+
+class Record(BaseModel):
+    """A frozen record; unknown fields are refused, bytes travel as base64."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+
+class Turn(Record):
+    """One message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    """Who speaks. In two-person data the first speaker is the user."""
+    content: str
+    speaker: str | None = None
+    """The speaker's name, where the data has one."""
+
+
+class Session(Record):
+    """One conversation between a user and the agent, in order."""
+
+    id: str
+    turns: tuple[Turn, ...]
+    date: str | None = None
+    """When it took place, as the data writes it."""
+
+
+class Usage(Record):
+    """Tokens of one model call, as the server counted them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class TokenLogprob(Record):
+    """One generated token, its natural-log probability, and the alternatives the server gave."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+class RetrievedUnit(Record):
+    """A memory unit that was put before the model, with its similarity to the query."""
+
+    id: str
+    tier: str
+    text: str
+    score: float
+
+
+class AskOptions(Record):
+    """How a probe is put to the agent."""
+
+    session: str | None = None
+    """An old session to continue; None is a new one."""
+    seed: int | None = None
+    write_back: bool = False
+    """False: the probe must leave no trace in memory."""
+    max_tokens: Annotated[int, Field(gt=0)] = 300
+    now: str | None = None
+    """The date of the question, as the data writes it."""
+
+
+class Reply(Record):
+    """What the agent answered, and what could be observed with it."""
+
+    text: str
+    retrieved: tuple[RetrievedUnit, ...] | None = None
+    """The retrieval channel, best first; None: the agent does not show it."""
+    logprobs: tuple[TokenLogprob, ...] | None = None
+    finish_reason: str | None = None
+    usage: Usage | None = None
+
+
+class RemovalRequest(Record):
+    """What is to be forgotten."""
+
+    scope: Literal["unit", "source", "session", "user", "everything"] = "unit"
+    value: str | None = None
+    """The value to forget, where it is named by value."""
+    ids: tuple[str, ...] = ()
+    """The units, sources or sessions, where they are named by id."""
+    description: str | None = None
+    """Free text, where the interface takes only that."""
+
+
+class Receipt(Record):
+    """What the agent's deletion interface said."""
+
+    accepted: bool
+    completed: bool
+    message: str = ""
+    affected: dict[str, int] = Field(default_factory=dict)
+    """Units changed or dropped, by tier."""
+
+
+class Artifact(Record):
+    """One stored item, as `inspect` shows it."""
+
+    id: str
+    tier: str
+    text: str
+    session: str | None = None
+    sources: tuple[str, ...] = ()
+    """Ids of the artifacts this one was derived from."""
+    vector: bytes | None = None
+    """Its embedding: little-endian float32, unit length; None where it has none or hides it."""
+
+
+def plain(record: BaseModel) -> dict[str, Any]:
+    """The JSON form of a record as Python values."""
+    return record.model_dump(mode="json")

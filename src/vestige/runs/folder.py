@@ -1,0 +1,193 @@
+"""The run folder: where a run's plan, blobs, records and results stand."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from vestige.errors import ConfigError, IntegrityError, StorageError
+from vestige.runs.plan import Plan, canonical_json
+
+__all__ = ["RunFolder", "blob_of", "write_atomic"]
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a whole file or nothing: a temporary neighbour, flushed, then renamed.
+
+    Raises:
+        StorageError: The disk is full or cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)  # noqa: PTH105  Path.replace would need a Path of the temporary name
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(name).unlink()
+            raise
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class RunFolder:
+    """One run's folder; `create` opens it for writing and locks it, `open` reads a stored run."""
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        self.path = path
+        self.plan = plan
+        self.plan_sha256 = plan.sha256
+        self._lock: int | None = None
+
+    @classmethod
+    def create(cls, path: Path, plan: Plan, blobs: dict[str, bytes], *, resume: bool) -> Self:
+        """Freeze `plan` in a new folder, or take up a run of the same plan.
+
+        Raises:
+            ConfigError: The folder holds something else, or another process is writing it.
+            StorageError: It cannot be written.
+        """
+        stored = path / "plan.json"
+        if path.exists() and not path.is_dir():
+            raise ConfigError(f"--out {path}: is a file; give the name of a folder")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"--out {path}: cannot be made: {error.strerror}") from error
+        folder = cls(path, plan)
+        folder._take_lock()
+        try:
+            if stored.exists():
+                if not resume:
+                    raise ConfigError(
+                        f"--out {path}: holds a run already; continue it with --resume, or choose another folder"
+                    )
+                found = cls.open(path)
+                if found.plan_sha256 != folder.plan_sha256:
+                    raise ConfigError(
+                        f"--resume: {path} holds another plan ({_difference(found.plan, plan)}); "
+                        "give the options it was made with, or choose another folder"
+                    )
+            elif any(p.name not in (".lock", "blobs") and not p.name.startswith(".") for p in path.iterdir()):
+                raise ConfigError(f"--out {path}: is not empty and holds no run; choose another folder")
+            for digest, data in blobs.items():
+                target = folder.blob_path(digest)
+                if not target.exists():
+                    write_atomic(target, data)
+            if not stored.exists():
+                write_atomic(stored, plan.to_bytes() + b"\n")
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Read a stored run.
+
+        Raises:
+            ConfigError: There is no run in the folder.
+            IntegrityError: Its plan cannot be read.
+        """
+        stored = path / "plan.json"
+        if not stored.is_file():
+            raise ConfigError(f"{path}: no run here (no plan.json); give the folder that --out named")
+        try:
+            plan = Plan.model_validate_json(stored.read_bytes())
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise IntegrityError(f"{stored}: not a plan: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        except OSError as error:
+            raise ConfigError(f"{stored}: cannot be read: {error.strerror}") from error
+        return cls(path, plan)
+
+    def _take_lock(self) -> None:
+        import fcntl
+
+        try:
+            fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise StorageError(f"--out {self.path}: cannot be written: {error.strerror}") from error
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            raise ConfigError(f"--out {self.path}: another process is writing this run; wait for it to end") from None
+        self._lock = fd
+
+    def close(self) -> None:
+        """Give the lock back."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def blob_path(self, digest: str) -> Path:
+        """Where a blob stands."""
+        if len(digest) != 64 or any(c not in "0123456789abcdef" for c in digest):
+            raise IntegrityError(f"not a SHA-256: {digest[:80]!r}")
+        return self.path / "blobs" / f"{digest}.json"
+
+    def put_blob(self, data: bytes) -> str:
+        """Store a payload under its SHA-256."""
+        digest = _digest(data)
+        target = self.blob_path(digest)
+        if not target.exists():
+            write_atomic(target, data)
+        return digest
+
+    def get_blob(self, digest: str) -> bytes:
+        """Read a payload and check it against its name.
+
+        Raises:
+            IntegrityError: It is missing or was changed.
+        """
+        path = self.blob_path(digest)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise IntegrityError(f"blob {digest[:12]}… cannot be read: {error.strerror}") from error
+        if _digest(data) != digest:
+            raise IntegrityError(f"blob {digest[:12]}… was changed: its content has another SHA-256")
+        return data
+
+    def write_json(self, name: str, value: Any) -> Path:
+        """Write a readable JSON file, keys sorted."""
+        path = self.path / name
+        write_atomic(path, (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode())
+        return path
+
+
+def _difference(a: Plan, b: Plan) -> str:
+    one, two = a.model_dump(mode="json"), b.model_dump(mode="json")
+    names: list[str] = []
+    for key in one:
+        if one[key] == two[key]:
+            continue
+        if key == "settings":
+            names += [k for k in sorted(set(one[key]) | set(two[key])) if one[key].get(k) != two[key].get(k)]
+        elif key not in ("episodes", "probes", "fixtures"):
+            names.append(key)
+    if not names:
+        return "other episodes"
+    return "differs in " + ", ".join(names)
+
+
+def blob_of(value: Any) -> tuple[str, bytes]:
+    """A value's canonical JSON with its SHA-256."""
+    data = canonical_json(value)
+    return _digest(data), data

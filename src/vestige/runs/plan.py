@@ -1,0 +1,106 @@
+"""The plan: everything that is fixed before the first exchange. Its SHA-256 names the run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from vestige.records import JsonScalar, Record
+from vestige.runs.steps import Episode
+
+__all__ = ["AgentSpec", "DataRef", "ModelSpec", "Plan", "Probe", "canonical_json", "generator", "seed_for"]
+
+
+def canonical_json(value: Any) -> bytes:
+    """JSON with sorted keys and no spare space, so that equal values have equal bytes."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def _entropy(seed: int, names: tuple[str, ...]) -> np.random.SeedSequence:
+    digest = hashlib.sha256("\x1f".join(names).encode()).digest()
+    return np.random.SeedSequence([seed, *np.frombuffer(digest, dtype=np.uint32).tolist()])
+
+
+def generator(seed: int, *names: str) -> np.random.Generator:
+    """A generator spawned from the plan's seed by names, never by the order of execution."""
+    return np.random.default_rng(_entropy(seed, names))
+
+
+def seed_for(seed: int, *names: str) -> int:
+    """A 31-bit seed for a model call, spawned by names."""
+    return int(_entropy(seed, names).generate_state(1)[0] & 0x7FFFFFFF)
+
+
+class Probe(Record):
+    """One question put to the agent."""
+
+    id: str
+    kind: str
+    """direct, indirect, jailbreak; utility."""
+    text: str
+    expected: str | None = None
+    """What a right answer says, for the measures that compare with it."""
+    measures: tuple[str, ...] = ()
+    """Measurements made while the models are at hand and recorded with the exchange: cosine, judge."""
+    now: str | None = None
+    """The date of the question."""
+
+
+class AgentSpec(Record):
+    """Which agent is under test."""
+
+    name: str
+    knobs: dict[str, JsonScalar] = Field(default_factory=dict)
+
+
+class ModelSpec(Record):
+    """Which models take part, and how the local server runs."""
+
+    agent: str
+    """The model the agent answers with."""
+    scorer_embedder: str
+    """The embedder of PR's cosine."""
+    judge: str | None = None
+    temperature: float = 0.0
+    deterministic: bool = False
+
+
+class DataRef(Record):
+    """Which data the fixtures were made of."""
+
+    name: str
+    source: str
+    sha256: str
+    license: str
+    notes: tuple[str, ...] = ()
+
+
+class Plan(Record):
+    """Everything fixed before the first exchange."""
+
+    schema_version: Literal[1] = 1
+    audit: str
+    vestige_version: str
+    seed: Annotated[int, Field(ge=0)]
+    agent: AgentSpec
+    models: ModelSpec
+    data: DataRef
+    settings: dict[str, Any]
+    """The audit's own settings, read back by its scorer."""
+    fixtures: dict[str, dict[str, Any]]
+    """By instance id: what the evaluator knows and the agent must not be told."""
+    probes: dict[str, Probe]
+    episodes: tuple[Episode, ...]
+
+    def to_bytes(self) -> bytes:
+        """The canonical JSON that is stored and hashed."""
+        return canonical_json(self.model_dump(mode="json"))
+
+    @property
+    def sha256(self) -> str:
+        """Name of the run: SHA-256 of the canonical JSON."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()

@@ -1,0 +1,90 @@
+"""Progress of a run: a bar with an ETA on a terminal, plain lines elsewhere, nothing when asked."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from vestige.runs.engine import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["progress"]
+
+REFRESH_PER_SECOND = 4
+"""Drawing must cost nothing beside the work."""
+PLAIN_EVERY = 10.0
+"""Seconds between plain lines."""
+
+
+@contextmanager
+def progress(title: str, total: int, *, done: int = 0, quiet: bool = False) -> Iterator[Callable[[Event], None]]:
+    """Show `total` exchanges going by on standard error; gives the engine's `on_event`."""
+    if quiet or total <= 0:
+        yield lambda event: None
+    elif sys.stderr.isatty():
+        yield from _bar(title, total, done)
+    else:
+        yield from _lines(title, total, done)
+
+
+def _bar(title: str, total: int, done: int) -> Iterator[Callable[[Event], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("exchanges"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=False) as bar:
+        task = bar.add_task(title, total=total, completed=done, note="")
+        failed = 0
+
+        def on_event(event: Event) -> None:
+            nonlocal failed
+            if event.kind == "exchange":
+                bar.advance(task)
+            elif event.kind == "episode_failed":
+                failed += 1
+                bar.update(task, note=f"{failed} episodes failed")
+
+        yield on_event
+
+
+def _lines(title: str, total: int, done: int) -> Iterator[Callable[[Event], None]]:
+    began = last = time.monotonic()
+    first, seen = done, done
+
+    def say(text: str) -> None:
+        print(f"{title}: {text}", file=sys.stderr, flush=True)
+
+    def on_event(event: Event) -> None:
+        nonlocal last, seen
+        if event.kind == "episode_failed":
+            say(f"episode {event.episode} failed: {event.detail}")
+        if event.kind != "exchange":
+            return
+        seen += 1
+        now = time.monotonic()
+        if now - last >= PLAIN_EVERY and seen < total:
+            last = now
+            left = (now - began) / max(1, seen - first) * (total - seen)
+            say(f"{seen} of {total} exchanges, about {_duration(left)} left")
+
+    say(f"{total - done} exchanges to go" + (f", {done} done before" if done else ""))
+    yield on_event
+    say(f"{seen} of {total} exchanges in {_duration(time.monotonic() - began)}")
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02d} s"

@@ -1,0 +1,255 @@
+"""plan → run → score → conclude → report: how a command goes through a run."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vestige import __version__
+from vestige.agents.opening import check_agent
+from vestige.audits import frontier, residue
+from vestige.audits.conclusion import completed
+from vestige.audits.findings import Finding, write_findings
+from vestige.audits.residue import ResidueSettings
+from vestige.audits.results import FrontierResult, ResidueResult
+from vestige.audits.study import Study, StudySettings, build_study, data_ref
+from vestige.datasets import load
+from vestige.datasets.instance import Dataset
+from vestige.errors import ConfigError, IntegrityError
+from vestige.memory.settings import MemorySettings
+from vestige.options import AuditOptions
+from vestige.probes.measures import judge_version
+from vestige.runs.engine import RunSummary, execute
+from vestige.runs.folder import RunFolder
+from vestige.runs.plan import AgentSpec, ModelSpec, Plan
+from vestige.runs.progress import progress
+from vestige.runs.steps import Ask, Episode
+
+if TYPE_CHECKING:
+    from vestige.services import Models
+
+__all__ = ["AUDITS", "Planned", "conclude", "default_out", "make_plan", "run", "score", "stored_result"]
+
+AUDITS: tuple[str, ...] = ("frontier", "residue")
+DEFAULT_K = {"frontier": (1, 3, 6, 10, 25), "residue": (6,)}
+"""The paper's k for the frontier (arXiv 2606.10062, section 3.1); its ladder does not say which."""
+
+Result = FrontierResult | ResidueResult
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan with the payloads it names."""
+
+    plan: Plan
+    blobs: dict[str, bytes]
+    study: Study
+
+    @property
+    def exchanges(self) -> int:
+        """Probes the plan puts to agents."""
+        return sum(isinstance(step, Ask) for e in self.plan.episodes for step in e.steps)
+
+
+def _load(options: AuditOptions) -> Dataset:
+    if options.data == "synthetic":
+        return load(options.data, options.format, n=options.instances, seed=options.seed)
+    return load(options.data, options.format, seed=options.seed)
+
+
+def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None) -> Planned:
+    """Fix everything before the first exchange.
+
+    Raises:
+        ConfigError: An option cannot be met.
+        DataError: The data cannot be read.
+    """
+    check_agent(options.agent)
+    for level in options.levels:
+        MemorySettings(level=level)
+    for granularity in options.granularity:
+        MemorySettings(granularity=granularity)
+    dataset = dataset or _load(options)
+    settings = StudySettings(
+        instances=options.instances,
+        levels=options.levels,
+        k=options.k or DEFAULT_K[audit],
+        probes=options.probes,
+        all_paraphrases=options.all_paraphrases,
+        planted=options.planted,
+        tau=options.tau,
+        granularity=options.granularity,
+        embedder=options.embedder,
+        horizon=options.horizon,
+        include_unanswerable=options.include_unanswerable,
+    )
+    study = build_study(
+        dataset, settings, options.seed, utility=audit == "frontier", judge=options.judge is not None
+    )
+    extra: dict[str, Any] = {}
+    episodes: tuple[Episode, ...]
+    if audit == "residue":
+        ladder = ResidueSettings(modes=options.modes, supersede=options.supersede)
+        episodes = residue.episodes(study, ladder)
+        extra["residue"] = ladder.model_dump(mode="json")
+    else:
+        episodes = frontier.episodes(study)
+        if options.judge is not None:
+            extra["judge_prompt_version"] = judge_version()
+    knobs = {
+        "temperature": options.temperature,
+        "retrieve_from": options.retrieve_from,
+        "scrub": options.scrub,
+    }
+    plan = Plan(
+        audit=audit,
+        vestige_version=__version__,
+        seed=options.seed,
+        agent=AgentSpec(name=options.agent, knobs=knobs),
+        models=ModelSpec(
+            agent=options.model,
+            scorer_embedder=options.embedder[0],
+            judge=options.judge if audit == "frontier" else None,
+            temperature=options.temperature,
+            deterministic=options.deterministic,
+        ),
+        data=data_ref(dataset),
+        settings={"study": settings.model_dump(mode="json"), "notes": study.notes, **extra},
+        fixtures={name: f.model_dump(mode="json") for name, f in study.fixtures.items()},
+        probes=study.probes,
+        episodes=episodes,
+    )
+    return Planned(plan=plan, blobs=study.blobs, study=study)
+
+
+def default_out(plan: Plan) -> Path:
+    """Where a run stands when nobody says."""
+    return Path("runs") / f"{plan.audit}-{plan.sha256[:8]}"
+
+
+def run(
+    planned: Planned,
+    options: AuditOptions,
+    *,
+    models: Models | None = None,
+    on_folder: Callable[[Path], None] | None = None,
+) -> tuple[RunFolder, RunSummary]:
+    """Run a plan to its end, in the folder that the options name.
+
+    Args:
+        planned: The plan.
+        options: How to run it; they do not change what is measured.
+        models: Models that are open already; None: open them, and close them afterwards.
+        on_folder: Called with the folder once it is made.
+
+    Raises:
+        VestigeError: See `execute`; what was recorded stays and `--resume` continues it.
+    """
+    folder = RunFolder.create(
+        options.out or default_out(planned.plan), planned.plan, planned.blobs, resume=options.resume
+    )
+    try:
+        if on_folder is not None:
+            on_folder(folder.path)
+        summary = asyncio.run(_execute(planned, folder, options, models))
+    finally:
+        folder.close()
+    return folder, summary
+
+
+async def _execute(planned: Planned, folder: RunFolder, options: AuditOptions, models: Models | None) -> RunSummary:
+    from vestige.services import Models
+
+    own = models or Models(
+        planned.plan, cache=options.cache or folder.path / "responses.sqlite", concurrency=options.concurrency
+    )
+    began = time.time()
+    try:
+        await own.start()
+        title = f"{planned.plan.audit} {planned.plan.models.agent}"
+        with progress(title, planned.exchanges, quiet=options.quiet) as on_event:
+            summary = await execute(
+                planned.plan, folder, own.services(planned.plan), concurrency=options.concurrency, on_event=on_event
+            )
+    finally:
+        if models is None:
+            await own.close()
+    folder.write_json("host.json", _host(folder, began, own.facts(), summary))
+    return summary
+
+
+def _host(folder: RunFolder, began: float, models: dict[str, Any], summary: RunSummary) -> dict[str, Any]:
+    """What is true of this machine and this time: never part of a result."""
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
+    return {
+        "plan_sha256": folder.plan_sha256,
+        "vestige": __version__,
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "began": stamp,
+        "seconds": round(time.time() - began, 1),
+        "models": models,
+        "episodes_done": summary.done,
+        "episodes_done_before": summary.skipped,
+        "exchanges": summary.exchanges,
+    }
+
+
+def score(folder: RunFolder) -> list[Finding]:
+    """Score a stored run, without any model, and write its findings."""
+    findings = list(_score(folder))
+    write_findings(folder, findings)
+    return findings
+
+
+def _score(folder: RunFolder) -> Iterator[Finding]:
+    plan = folder.plan
+    match plan.audit:
+        case "frontier":
+            return frontier.score(plan, folder)
+        case "residue":
+            return residue.score(plan, folder)
+        case other:
+            raise IntegrityError(f"plan.json: audit {other!r} is not one this version knows")
+
+
+def conclude(folder: RunFolder, findings: list[Finding] | None = None) -> Result:
+    """Compute the result of a stored run and write `result.json`.
+
+    Raises:
+        Unassessable: No instance was completed.
+    """
+    findings = score(folder) if findings is None else findings
+    done = completed(folder)
+    result: Result
+    if folder.plan.audit == "frontier":
+        result = frontier.conclude(folder.plan, done, findings)
+    else:
+        result = residue.conclude(folder.plan, done, findings)
+    folder.write_json("result.json", result.model_dump(mode="json"))
+    return result
+
+
+def stored_result(folder: RunFolder) -> Result:
+    """The result that was written before.
+
+    Raises:
+        ConfigError: There is none yet.
+        IntegrityError: It cannot be read.
+    """
+    path = folder.path / "result.json"
+    kind = FrontierResult if folder.plan.audit == "frontier" else ResidueResult
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise ConfigError(f"{folder.path}: no result yet; run `vestige conclude {folder.path}` first") from None
+    except ValueError as error:
+        raise IntegrityError(f"{path}: not a result: {str(error).splitlines()[0]}") from None
+
+

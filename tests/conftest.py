@@ -1,0 +1,21 @@
+"""What every test may ask for: the real data beside the project, and model files by name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA = Path(os.environ.get("VESTIGE_TEST_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("data") and not DATA.is_dir():
+        pytest.skip("the data folder beside the project is absent")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Real conversations, kept beside the project; a test that uses it carries the mark `data`."""
+    return DATA

@@ -1,0 +1,187 @@
+"""The documentation is true: its commands run, its generated pages are current, its links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import jsonschema
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+FENCE = re.compile(
+    r"(?:^<!-- not run: (?P<reason>[^\n]*?) -->\n\s*)?"
+    r"^```(?P<language>\w+)(?: title=\"(?P<title>[\w.-]+)\")?\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block of a page: commands, Python, or a file that the page tells the reader to write."""
+
+    page: str
+    language: str
+    title: str | None
+    body: str
+    reason: str | None
+
+    def commands(self) -> list[list[str]]:
+        joined = re.sub(r"\\\n(?:> )?\s*", "", self.body)
+        return [shlex.split(line[2:], comments=True) for line in joined.splitlines() if line.startswith("$ ")]
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path) -> list[Block]:
+    found = FENCE.finditer(page.read_text(encoding="utf-8"))
+    return [Block(name(page), m["language"], m["title"], m["body"], m["reason"]) for m in found]
+
+
+ALL = [block for page in PAGES for block in blocks(page)]
+
+
+def runs(block: Block) -> bool:
+    return block.reason is None and (
+        block.title is not None
+        or block.language == "python"
+        or (block.language == "console" and bool(block.commands()))
+    )
+
+
+def environment(home: Path) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", "")])
+    return {**kept, "PATH": path, "HOME": str(home), "COLUMNS": "100", "NO_COLOR": "1"}
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in ALL if runs(block)}))
+def test_what_a_page_tells_to_run_runs(page: str, tmp_path: Path) -> None:
+    """Every block in the order of the page, in one folder: files are written, commands and Python are run."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for block in (b for b in ALL if b.page == page and runs(b)):
+        if block.title is not None:
+            (folder / block.title).write_text(block.body, encoding="utf-8")
+            continue
+        commands = [[sys.executable, "-c", block.body]] if block.language == "python" else block.commands()
+        for command in commands:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=environment(tmp_path),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            said = f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+            assert done.returncode == 0, (
+                f"{page}: {shlex.join(command)[:300]} ended with {done.returncode}\n{said}"
+            )
+
+
+def test_most_commands_are_run() -> None:
+    """A block that is not run says why, and those are few."""
+    commands = [block for block in ALL if block.language == "console" and block.commands()]
+    left_out = [block for block in commands if block.reason is not None]
+    assert all(block.reason for block in left_out)
+    assert len(left_out) <= 12
+    assert len(commands) - len(left_out) >= 12
+
+
+def options_of(command: str) -> set[str]:
+    text = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    section = re.search(
+        rf"^## vestige {re.escape(command)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL
+    )
+    assert section, f"docs/reference/cli.md has no section on vestige {command}"
+    return set(re.findall(r"`(--?[a-z][\w-]*)", section[1]))
+
+
+def test_every_option_in_the_docs_exists() -> None:
+    """Also in blocks that are not run."""
+    for block in ALL:
+        for words in block.commands() if block.language == "console" else ():
+            if words[0] != "vestige" or len(words) < 2 or words[1].startswith("-"):
+                continue
+            command = " ".join(words[1:3]) if words[1] == "models" else words[1]
+            given = {word.split("=")[0] for word in words[2:] if re.match(r"--?[a-z]", word)}
+            assert given <= options_of(command) | {"--help"}, f"{block.page}: {shlex.join(words)}"
+
+
+# ---------------------------------------------------------------------------------------- generated pages
+
+
+def script(stem: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(stem, ROOT / "scripts" / f"{stem}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("stem", ["write_schemas", "write_cli_reference"])
+def test_generated_pages_are_current(stem: str) -> None:
+    for path, text in script(stem).outputs().items():
+        assert path.read_text(encoding="utf-8") == text, f"{name(path)}: run python scripts/{stem}.py"
+
+
+@pytest.mark.parametrize("audit", ["frontier", "residue"])
+def test_the_published_schema_is_what_results_satisfy(audit: str, tmp_path: Path) -> None:
+    schema = json.loads(
+        (ROOT / "docs" / "reference" / "schema" / f"{audit}.json").read_text(encoding="utf-8")
+    )
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    options = ["--data", "synthetic:3", "--model", "extractive", "--embedder", "hashing", "--k", "1,3"]
+    done = subprocess.run(
+        ["vestige", audit, *options, "--levels", "0,1", "--out", "run", "--quiet"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8"))
+    validator.validate(result)
+    broken = {**result, "n_instances": "three"}
+    assert not validator.is_valid(broken)
+    del result["plan_sha256"]
+    assert not validator.is_valid(result)
+
+
+# ------------------------------------------------------------------------------------------------- links
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"https?:|mailto:|#", target):
+            continue
+        assert (page.parent / target.split("#")[0]).exists(), f"{name(page)} links to {target}"
+
+
+def test_pages_load_nothing_from_elsewhere() -> None:
+    """The built site works without a network: no web font, no script or style of another host."""
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "font: false" in settings
+    assert not re.search(r"extra_(?:javascript|css)", settings)
+    for page in PAGES:
+        assert not re.search(r"<(?:script|link|iframe)\b", page.read_text(encoding="utf-8"))
