@@ -31,10 +31,11 @@ docs: $(VENV)/.has-docs  ## Build the documentation into site/
 	@echo "site/index.html"
 
 bench: $(VENV)/.has-bench  ## Run the benchmarks (minutes)
-	@for file in benchmarks/*.py; do \
+	@failed=""; for file in benchmarks/*.py; do \
 	  case "$$file" in benchmarks/_*) continue;; esac; \
-	  echo "== $$file"; $(BIN)/python "$$file" || exit 1; \
-	done
+	  echo "== $$file"; $(BIN)/python "$$file" || failed="$$failed $$file"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "missed:$$failed" >&2; exit 1; fi
 
 clean:  ## Remove .venv and everything that was built; runs/ stays
 	@if [ -e "$(VENV)/.made-by" ]; then rm -rf "$(VENV)"; fi

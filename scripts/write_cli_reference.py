@@ -64,6 +64,11 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
+def code(default: str) -> str:
+    """A default as a table shows it: a value as code, words as words."""
+    return cell(default) if " " in default or not default else f"`{cell(default)}`"
+
+
 def default_and_meaning(text: str | None) -> tuple[str, str]:
     """A help text taken apart: the default stands in brackets at its end."""
     whole = " ".join(plain(text).split())
@@ -95,16 +100,25 @@ def section(path: tuple[str, ...], command: Any) -> str:
         for option in options:
             names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
             default, meaning = default_and_meaning(option.help)
-            lines.append(f"| {names} | {f'`{cell(default)}`' if default else ''} | {cell(meaning)} |")
+            lines.append(f"| {names} | {code(default or default_of(option))} | {cell(meaning)} |")
         lines.append("")
     return "\n".join(lines)
 
 
 def spelled(argument: Any) -> str:
     """An argument as the call shows it."""
-    name = (argument.metavar or argument.name or "").upper()
+    name = (argument.metavar or argument.name or "").upper().strip("[].")
     name = f"{name}..." if argument.nargs != 1 else name
     return name if argument.required else f"[{name}]"
+
+
+def default_of(option: Any) -> str:
+    """The default that an option's own value says, where its help says none."""
+    return (
+        str(option.default)
+        if isinstance(option.default, str | int | float | Path) and option.default is not False
+        else ""
+    )
 
 
 def page() -> str:
@@ -133,14 +147,14 @@ def shown_type(annotation: Any) -> str:
 def config_page() -> str:
     """The page of the configuration file, its table as `AuditOptions` says now."""
     root = typer.main.get_command(app)
-    meanings = {
-        p.name: plain(p.help) for _, c in commands(root, ()) for p in c.params if getattr(p, "help", None)
-    }
+    options = [
+        p for _, command in commands(root, ()) for p in command.params if p.param_type_name == "option"
+    ]
+    helps = {option.name: default_and_meaning(option.help) for option in options}
     lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
     for name, field in AuditOptions.model_fields.items():
-        default, meaning = map(cell, helps[name])
-        shown = f"`{default}`" if default else ""
-        lines.append(f"| `{name}` | {shown_type(field.annotation)} | {shown} | {meaning} |")
+        default, meaning = helps[name]
+        lines.append(f"| `{name}` | {shown_type(field.annotation)} | {code(default)} | {cell(meaning)} |")
     text = CONFIG.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     table = "\n".join(lines)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any, get_args
@@ -17,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from vestige.audits import results
 from vestige.audits.results import FrontierResult, ResidueResult
+from vestige.records import JsonScalar
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference" / "schema"
@@ -42,7 +44,7 @@ def field_texts(model: type[BaseModel]) -> dict[str, str]:
                 and isinstance(following.value, ast.Constant)
                 and isinstance(following.value.value, str)
             ):
-                texts[field.target.id] = " ".join(following.value.value.split())
+                texts[field.target.id] = re.sub(r"\bNone\b", "null", " ".join(following.value.value.split()))
     return texts
 
 
@@ -81,6 +83,8 @@ def schema(name: str) -> str:
 def _type(annotation: Any) -> str:
     if annotation is type(None):
         return "null"
+    if annotation == JsonScalar:
+        return "text, number, true, false or null"
     if inspect.isclass(annotation) and not get_args(annotation):
         if issubclass(annotation, BaseModel):
             return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
@@ -117,7 +121,7 @@ def tables() -> str:
         ]
         texts = field_texts(model)
         for field, info in model.model_fields.items():
-            out.append(f"| `{field}` | {_field_type(info)} | {texts.get(field, '')} |")
+            out.append(f"| `{field}` | {_field_type(info)} | {texts.get(field, '').replace('|', chr(92) + '|')} |")
         out.append("")
     return "\n".join(out)
 

@@ -13,6 +13,11 @@ DATA = Path(os.environ.get("VESTIGE_TEST_DATA") or Path(__file__).resolve().pare
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("data") and not DATA.is_dir():
         pytest.skip("the data folder beside the project is absent")
+    if model := item.get_closest_marker("model"):
+        from vestige.models import catalog
+
+        for name in model.args:
+            catalog.ensure(name)
 
 
 @pytest.fixture(scope="session")

@@ -140,6 +140,22 @@ def test_generated_pages_are_current(stem: str) -> None:
         assert path.read_text(encoding="utf-8") == text, f"{name(path)}: run python scripts/{stem}.py"
 
 
+def test_every_field_of_a_result_is_explained() -> None:
+    module = script("write_schemas")
+    for result in module.RESULTS.values():
+        for model in module.reachable(result).values():
+            assert set(model.model_fields) <= set(module.field_texts(model)), model.__name__
+
+
+def test_the_coverage_table_is_what_its_script_prints() -> None:
+    script_path = ROOT / "benchmarks" / "bootstrap_coverage.py"
+    printed = subprocess.run(
+        [sys.executable, script_path], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert len(printed.stdout.splitlines()) > 10
+    assert printed.stdout in (ROOT / "docs" / "reference" / "methods.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("audit", ["frontier", "residue"])
 def test_the_published_schema_is_what_results_satisfy(audit: str, tmp_path: Path) -> None:
     schema = json.loads(

@@ -24,8 +24,8 @@ def frontier(data: str | Path | Dataset = "synthetic", **options: Any) -> Fronti
 
     Args:
         data: A path, a name (`longmemeval:oracle`, `locomo`, `synthetic:50`), or a loaded `Dataset`.
-        **options: As on the command line: `model`, `embedder`, `seed`, `instances`, `levels`, `k`, `probes`, `tau`,
-            `granularity`, `horizon`, `judge`, `out`, `resume`, `concurrency`, `quiet`, … (`vestige.options.AuditOptions`).
+        **options: As on the command line (`vestige.options.AuditOptions`): `model`, `embedder`, `seed`,
+            `instances`, `levels`, `k`, `probes`, `tau`, `granularity`, `horizon`, `judge`, `out`, `resume`, …
             Without `out` the run is kept in a temporary folder and deleted afterwards.
 
     Returns:

@@ -59,7 +59,7 @@ PLANTED_FORMS = ("verbatim", "lower", "spaced", "split", "base64")
 """How a canary can be written where it is planted; only `verbatim` is what AER counts."""
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-_DRAWS = 10_000
+_DRAWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,9 @@ class DataError(UserError):
 class MissingDependency(UserError):
     """An optional package is not installed."""
 
-    def __init__(self, package: str, purpose: str, extra: str) -> None:
-        super().__init__(f"{purpose} needs the package {package!r}: pip install 'vestige[{extra}]'")
+    def __init__(self, package: str, purpose: str, extra: str | None = None) -> None:
+        wanted = f"'vestige[{extra}]'" if extra else package
+        super().__init__(f"{purpose} needs the package {package!r}: pip install {wanted}")
 
 
 class ModelError(VestigeError):

@@ -62,7 +62,9 @@ class AuditOptions(Record):
     show_canaries: bool = False
     quiet: bool = False
 
-    @field_validator("levels", "k", "modes", "supersede", "probes", "tau", "granularity", "horizon", "embedder")
+    @field_validator(
+        "levels", "k", "modes", "supersede", "probes", "tau", "granularity", "horizon", "embedder"
+    )
     @classmethod
     def _distinct(cls, value: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         if value is None:
@@ -74,7 +76,9 @@ class AuditOptions(Record):
         return value
 
 
-_LISTS = frozenset({"levels", "k", "modes", "supersede", "probes", "tau", "granularity", "horizon", "embedder"})
+_LISTS = frozenset(
+    {"levels", "k", "modes", "supersede", "probes", "tau", "granularity", "horizon", "embedder"}
+)
 
 
 def _listed(name: str, value: Any) -> Any:
@@ -113,7 +117,9 @@ def _one_line(error: ValidationError, where: str) -> str:
         import difflib
 
         near = difflib.get_close_matches(name, AuditOptions.model_fields, n=1)
-        guess = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(AuditOptions.model_fields)}"
+        guess = (
+            f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(AuditOptions.model_fields)}"
+        )
         return f"{flag}: no such option{guess}"
     message = first["msg"].removeprefix("Value error, ")
     return f"{flag}: {str(first['input'])[:120]!r}: {message[0].lower()}{message[1:]}"
@@ -127,7 +133,9 @@ def read_config(path: Path) -> dict[str, Any]:
     """
     try:
         if path.stat().st_size > MAX_CONFIG:
-            raise ConfigError(f"--config {path}: larger than {MAX_CONFIG} bytes; it should hold a few options")
+            raise ConfigError(
+                f"--config {path}: larger than {MAX_CONFIG} bytes; it should hold a few options"
+            )
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"--config {path}: cannot be read: {error.strerror}") from None

@@ -10,6 +10,7 @@ import base64
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -30,12 +31,15 @@ STOP_WORDS: frozenset[str] = _listed(
     a an the this that these those i me my mine myself we our ours you your yours yourself he him his she her
     hers it its they them their theirs who whom whose which what there here
     am is are was were be been being do does did doing done have has had having
-    will would shall should can could may might must
+    will would shall should can could might must
     and or but nor so if then than as of at by for with about into onto to from in on off up down out
     also just very really quite rather too some any such own same other each both all please ie eg etc
     """
 )
-"""What `content_words` leaves out (ours). Numbers, negations and relations of order or time are not in it."""
+"""What `content_words` leaves out (ours).
+
+Numbers, negations and relations of order or time are not in it; neither is "may", a month.
+"""
 
 _UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen"""
@@ -86,7 +90,7 @@ def tokens(text: str) -> tuple[str, ...]:
 def content_words(text: str) -> tuple[str, ...]:
     """The tokens of `text` that are not in `STOP_WORDS`; numbers, and the am of a clock time, count.
 
-    There may be none ("the", ""): such an answer cannot be looked for by its words.
+    Repeats are kept. There may be none ("the", ""): such an answer cannot be looked for by its words.
     """
     words = tokens(text)
     return tuple(
@@ -265,7 +269,7 @@ def mask(text: str, secrets: Iterable[str]) -> str:
     and a part with a digit in it where that stands as a word. What is returned holds no secret, folded or
     not: a text that resists masking is not shown at all.
     """
-    needles = _Needles(secrets)
+    needles = _needles(tuple(secrets))
     for _ in range(_PASSES):
         masked = needles.hide(text)
         if masked is None:
@@ -340,6 +344,12 @@ class _Needles:
             pieces += (text[at:start], self.labels[0] if whole else self.labels[1])
             at = stop
         return "".join((*pieces, text[at:]))
+
+
+@lru_cache(maxsize=8)
+def _needles(secrets: tuple[str, ...]) -> _Needles:
+    """Made once for the many texts of a report, which all have the same secrets to hide."""
+    return _Needles(secrets)
 
 
 def _places(text: str) -> tuple[str, NDArray[np.intp]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import platform
 import sys
 import time
@@ -25,11 +26,13 @@ from vestige.errors import ConfigError, IntegrityError
 from vestige.memory.settings import MemorySettings
 from vestige.options import AuditOptions
 from vestige.probes.measures import judge_version
+from vestige.records import JsonScalar
 from vestige.runs.engine import RunSummary, execute
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import AgentSpec, ModelSpec, Plan
 from vestige.runs.progress import progress
 from vestige.runs.steps import Ask, Episode
+from vestige.runs.store import read_attempts
 
 if TYPE_CHECKING:
     from vestige.services import Models
@@ -102,7 +105,7 @@ def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None)
         episodes = frontier.episodes(study)
         if options.judge is not None:
             extra["judge_prompt_version"] = judge_version()
-    knobs = {
+    knobs: dict[str, JsonScalar] = {
         "temperature": options.temperature,
         "retrieve_from": options.retrieve_from,
         "scrub": options.scrub,
@@ -163,7 +166,9 @@ def run(
     return folder, summary
 
 
-async def _execute(planned: Planned, folder: RunFolder, options: AuditOptions, models: Models | None) -> RunSummary:
+async def _execute(
+    planned: Planned, folder: RunFolder, options: AuditOptions, models: Models | None
+) -> RunSummary:
     from vestige.services import Models
 
     own = models or Models(
@@ -173,15 +178,31 @@ async def _execute(planned: Planned, folder: RunFolder, options: AuditOptions, m
     try:
         await own.start()
         title = f"{planned.plan.audit} {planned.plan.models.agent}"
-        with progress(title, planned.exchanges, quiet=options.quiet) as on_event:
+        before = read_attempts(folder.path).done
+        done = sum(isinstance(step, Ask) for e in planned.plan.episodes if e.id in before for step in e.steps)
+        with progress(title, planned.exchanges, done=done, quiet=options.quiet) as on_event:
             summary = await execute(
-                planned.plan, folder, own.services(planned.plan), concurrency=options.concurrency, on_event=on_event
+                planned.plan,
+                folder,
+                own.services(planned.plan),
+                concurrency=options.concurrency,
+                on_event=on_event,
             )
     finally:
         if models is None:
             await own.close()
-    folder.write_json("host.json", _host(folder, began, own.facts(), summary))
+    if summary.done or summary.failed:
+        folder.write_json("host.json", [*_earlier(folder), _host(folder, began, own.facts(), summary)])
     return summary
+
+
+def _earlier(folder: RunFolder) -> list[Any]:
+    """What earlier calls said of their machine; a file that cannot be read is begun anew."""
+    try:
+        found = json.loads((folder.path / "host.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return found if isinstance(found, list) else []
 
 
 def _host(folder: RunFolder, began: float, models: dict[str, Any], summary: RunSummary) -> dict[str, Any]:
@@ -248,8 +269,8 @@ def stored_result(folder: RunFolder) -> Result:
     try:
         return kind.model_validate_json(path.read_bytes())
     except FileNotFoundError:
-        raise ConfigError(f"{folder.path}: no result yet; run `vestige conclude {folder.path}` first") from None
+        raise ConfigError(
+            f"{folder.path}: no result yet; run `vestige conclude {folder.path}` first"
+        ) from None
     except ValueError as error:
         raise IntegrityError(f"{path}: not a result: {str(error).splitlines()[0]}") from None
-
-

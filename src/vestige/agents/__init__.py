@@ -1,0 +1,1 @@
+"""Agents under test: the protocol they speak, and the reference agent."""

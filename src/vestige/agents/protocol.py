@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from vestige.records import (
-    Artifact,
     AskOptions,
     JsonScalar,
     Receipt,

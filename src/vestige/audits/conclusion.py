@@ -44,7 +44,9 @@ def completed(folder: RunFolder) -> Completed:
     instances = tuple(name for name in fixtures if name not in broken)
     if not instances:
         reason = next(iter(missing.values()), "the plan has no episodes")
-        raise Unassessable(f"{folder.path}: no instance was completed ({reason}); continue the run with --resume")
+        raise Unassessable(
+            f"{folder.path}: no instance was completed ({reason}); continue the run with --resume"
+        )
     clusters = tuple(fixtures[name].cluster for name in instances)
     return Completed(
         instances=instances,
@@ -59,7 +61,9 @@ def header(plan: Plan, done: Completed) -> dict[str, Any]:
     notes = [str(n) for n in plan.settings.get("notes", ())]
     if done.exclusions:
         left = done.total - len(done.instances)
-        notes.append(f"{left} of {done.total} instances are not in the numbers: an episode of theirs was not completed.")
+        notes.append(
+            f"{left} of {done.total} instances are not in the numbers: an episode of theirs was not completed."
+        )
     return {
         "plan_sha256": plan.sha256,
         "vestige_version": plan.vestige_version,

@@ -117,7 +117,9 @@ class _Table:
                 if "judge" in f.values:
                     verdict = f.values["judge"]
                     self._cell(cells, "judge")[position] = verdict is True
-                    self.judged.append((f.instance, bool(f.values["paper"]), verdict if isinstance(verdict, bool) else None))
+                    self.judged.append(
+                        (f.instance, bool(f.values["paper"]), verdict if isinstance(verdict, bool) else None)
+                    )
             else:
                 kind = str(f.labels["probe_kind"])
                 for name in ("verbatim", "normalised"):
@@ -157,7 +159,9 @@ def _aer(cells: dict[str, np.ndarray], name: str, kinds: Sequence[str], draws: R
     return AerBlock(any=draws.rate(np.any(list(hits.values()), axis=0)), max=worst.derived(), **rates)
 
 
-def _configuration(key: ConfigKey, cells: dict[str, np.ndarray], kinds: Sequence[str], draws: Resampler) -> FrontierConfiguration:
+def _configuration(
+    key: ConfigKey, cells: dict[str, np.ndarray], kinds: Sequence[str], draws: Resampler
+) -> FrontierConfiguration:
     judge: Rate | None = draws.rate(cells["judge"]) if "judge" in cells else None
     return FrontierConfiguration(
         **_levers(key),
@@ -177,7 +181,9 @@ def _configuration(key: ConfigKey, cells: dict[str, np.ndarray], kinds: Sequence
 class _Level:
     """The quantities of one S, by k, before they are reported."""
 
-    def __init__(self, cells: Sequence[dict[str, np.ndarray]], kinds: Sequence[str], draws: Resampler) -> None:
+    def __init__(
+        self, cells: Sequence[dict[str, np.ndarray]], kinds: Sequence[str], draws: Resampler
+    ) -> None:
         self.pr = [draws.quantity(c["paper"]) for c in cells]
         self.strict = [draws.quantity(c["strict"]) for c in cells]
         self.by_kind = {kind: [draws.quantity(c[f"verbatim/{kind}"]) for c in cells] for kind in kinds}

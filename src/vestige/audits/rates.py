@@ -37,9 +37,7 @@ class Quantity:
     @classmethod
     def mean(cls, parts: Sequence[Self]) -> Quantity:
         """Mean of several quantities."""
-        return Quantity(
-            float(np.mean([p.value for p in parts])), np.mean([p.draws for p in parts], axis=0)
-        )
+        return Quantity(float(np.mean([p.value for p in parts])), np.mean([p.draws for p in parts], axis=0))
 
     @classmethod
     def max(cls, parts: Sequence[Self]) -> Quantity:
@@ -73,7 +71,9 @@ class Resampler:
     dependence between their parts (DESIGN, Formulas: Frontier).
     """
 
-    def __init__(self, n: int, *, seed: int, clusters: Sequence[str] | None = None, n_resamples: int = 1000) -> None:
+    def __init__(
+        self, n: int, *, seed: int, clusters: Sequence[str] | None = None, n_resamples: int = 1000
+    ) -> None:
         self.n = n
         self.weights: Floats = np.zeros((n_resamples, n))
         codes = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
@@ -81,7 +81,9 @@ class Resampler:
         for row, indices in enumerate(draws):
             self.weights[row] = np.bincount(indices, minlength=n)
 
-    def quantity(self, values: Sequence[float] | NDArray[np.float64], where: NDArray[np.bool_] | None = None) -> Quantity:
+    def quantity(
+        self, values: Sequence[float] | NDArray[np.float64], where: NDArray[np.bool_] | None = None
+    ) -> Quantity:
         """Mean of one value an instance, over the instances that `where` keeps."""
         x = np.asarray(values, dtype=np.float64)
         keep = np.ones(self.n, dtype=bool) if where is None else where
@@ -91,7 +93,9 @@ class Resampler:
             draws = np.where(counts > 0, sums / np.where(counts > 0, counts, 1), np.nan)
         return Quantity(float(x[keep].mean()), draws)
 
-    def rate(self, events: Sequence[bool] | NDArray[np.bool_], where: NDArray[np.bool_] | None = None) -> Rate:
+    def rate(
+        self, events: Sequence[bool] | NDArray[np.bool_], where: NDArray[np.bool_] | None = None
+    ) -> Rate:
         """Share of instances with the event, one instance one trial."""
         hits = np.asarray(events, dtype=bool)
         keep = np.ones(self.n, dtype=bool) if where is None else where

@@ -73,7 +73,10 @@ def episodes(study: Study, settings: ResidueSettings) -> tuple[Episode, ...]:
     for instance, fixture in study.fixtures.items():
         secret = fixture.secret
         sentences = [canaries.sentence(secret)]
-        sentences += [canaries.sentence(d) for d in canaries.decoys(secret, generator(study.seed, instance, "decoys"), DECOYS)]
+        sentences += [
+            canaries.sentence(d)
+            for d in canaries.decoys(secret, generator(study.seed, instance, "decoys"), DECOYS)
+        ]
         candidates, data = blob_of(sentences)
         study.blobs[candidates] = data
         for level in study.settings.levels:
@@ -93,7 +96,9 @@ def episodes(study: Study, settings: ResidueSettings) -> tuple[Episode, ...]:
     return tuple(out)
 
 
-def _ladder(study: Study, settings: ResidueSettings, instance: str, fixture: Fixture, candidates: str) -> list[Step]:
+def _ladder(
+    study: Study, settings: ResidueSettings, instance: str, fixture: Fixture, candidates: str
+) -> list[Step]:
     probes = study.extraction_ids(instance)
     watch = (*fixture.needles, *fixture.secret.parts)
     steps: list[Step] = [Inspect(name="before", watch=watch, candidates=candidates), Snapshot(name="built")]
@@ -286,11 +291,15 @@ def _measures(level: int, tier: str, state: dict[int, Remains], draws: Resampler
     )
     partial, where = column("partial")
     out["partial_residue"] = (
-        draws.quantity(partial, where).derived() if where.any() else absent(f"the {tier} tier held a part of it")
+        draws.quantity(partial, where).derived()
+        if where.any()
+        else absent(f"the {tier} tier held a part of it")
     )
     vector, where = column("vector")
     out["vector_residue"] = (
-        draws.quantity(vector, where).derived() if where.any() else absent(f"the {tier} tier held a vector of it")
+        draws.quantity(vector, where).derived()
+        if where.any()
+        else absent(f"the {tier} tier held a vector of it")
     )
     rank, ranked = column("rank")
     first, where = column("first")

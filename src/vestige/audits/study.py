@@ -100,7 +100,10 @@ class Study:
         """Every combination of the knobs set before a state is built."""
         s = self.settings
         return tuple(
-            Lever(granularity=g, embedder=e, horizon=h) for g in s.granularity for e in s.embedder for h in s.horizon
+            Lever(granularity=g, embedder=e, horizon=h)
+            for g in s.granularity
+            for e in s.embedder
+            for h in s.horizon
         )
 
     def build_steps(self, instance: str, horizon: int) -> tuple[Step, ...]:
@@ -141,7 +144,9 @@ def data_ref(dataset: Dataset) -> DataRef:
     return DataRef(**dataset.model_dump(include={"name", "source", "sha256", "license", "notes"}))
 
 
-def _eligible(dataset: Dataset, settings: StudySettings, notes: list[str]) -> list[tuple[Instance, list[Any], str]]:
+def _eligible(
+    dataset: Dataset, settings: StudySettings, notes: list[str]
+) -> list[tuple[Instance, list[Any], str]]:
     kept: list[tuple[Instance, list[Any], str]] = []
     unanswerable = homeless = 0
     for instance in dataset.instances:
@@ -161,17 +166,23 @@ def _eligible(dataset: Dataset, settings: StudySettings, notes: list[str]) -> li
             "the user, and only user turns are stored (--include-unanswerable keeps them)."
         )
     if homeless:
-        notes.append(f"{homeless} of {len(dataset.instances)} records were left out: no user turn can take a canary.")
+        notes.append(
+            f"{homeless} of {len(dataset.instances)} records were left out: no user turn can take a canary."
+        )
     return kept
 
 
-def _chosen(items: list[Any], settings: StudySettings, seed: int, what: str) -> list[Any]:
+def _chosen(items: list[Any], settings: StudySettings, seed: int, dataset: Dataset) -> list[Any]:
+    what = f"--data {dataset.name}"
     if not items:
         raise ConfigError(f"{what}: no usable instance; every record was left out")
     wanted = settings.instances
     if wanted is not None and wanted > len(items):
-        raise ConfigError(f"--instances {wanted}: {what} has {len(items)} usable instances; ask for at most that many")
-    n = min(wanted or DEFAULT_INSTANCES, len(items))
+        raise ConfigError(
+            f"--instances {wanted}: {what} has {len(items)} usable instances; ask for at most that many"
+        )
+    # As many made-up instances as were asked for are made; of anything else the default takes a sample.
+    n = wanted or (len(items) if dataset.name == "synthetic" else min(DEFAULT_INSTANCES, len(items)))
     picked = generator(seed, "instances").choice(len(items), size=n, replace=False)
     return [items[i] for i in sorted(int(p) for p in picked)]
 
@@ -200,10 +211,13 @@ def _distractors(
         s
         for other in others
         for s in other.sessions
-        if s.id not in own and not (answer and answer <= set(content_words(" ".join(t.content for t in s.turns))))
+        if s.id not in own
+        and not (answer and answer <= set(content_words(" ".join(t.content for t in s.turns))))
     ]
     if len(pool) < count:
-        raise ConfigError(f"--horizon {count}: only {len(pool)} sessions of other instances can stand between")
+        raise ConfigError(
+            f"--horizon {count}: only {len(pool)} sessions of other instances can stand between"
+        )
     picked = rng.choice(len(pool), size=count, replace=False)
     return tuple(
         pool[int(p)].model_copy(update={"id": f"later-{i}-{pool[int(p)].id}", "date": None})
@@ -231,7 +245,9 @@ def _draw_canaries(
         seen.add(id(instance.sessions))
         for text in _texts(instance):
             if pattern.search(text):
-                raise ConfigError(f"--seed {seed}: a drawn canary stands in the data already; choose another seed")
+                raise ConfigError(
+                    f"--seed {seed}: a drawn canary stands in the data already; choose another seed"
+                )
     return drawn
 
 
@@ -247,7 +263,9 @@ def _needles(canary: Canary, form: str) -> tuple[str, ...]:
             return (canary.value,)
 
 
-def build_study(dataset: Dataset, settings: StudySettings, seed: int, *, utility: bool, judge: bool = False) -> Study:
+def build_study(
+    dataset: Dataset, settings: StudySettings, seed: int, *, utility: bool, judge: bool = False
+) -> Study:
     """Draw instances, plant a canary in each, and write the probes.
 
     Args:
@@ -261,7 +279,7 @@ def build_study(dataset: Dataset, settings: StudySettings, seed: int, *, utility
         ConfigError: The settings cannot be met by the data.
     """
     study = Study(settings, seed)
-    chosen = _chosen(_eligible(dataset, settings, study.notes), settings, seed, f"--data {dataset.name}")
+    chosen = _chosen(_eligible(dataset, settings, study.notes), settings, seed, dataset)
     width = max(3, len(str(len(chosen) - 1)))
     names = [f"{i:0{width}d}-{_slug(item[0].id)}" for i, item in enumerate(chosen)]
     drawn = _draw_canaries(chosen, names, dataset, seed)
@@ -271,7 +289,7 @@ def build_study(dataset: Dataset, settings: StudySettings, seed: int, *, utility
         texts = canaries.planted(canary, settings.planted)
         if len(turns) < len(texts):
             raise ConfigError(
-                f"--planted {settings.planted}: record {instance.id!r} has {len(turns)} turn(s) that can take a canary, "
+                f"--planted {settings.planted}: record {instance.id!r} has {len(turns)} turns that can take a canary, "
                 f"{len(texts)} are needed"
             )
         spots = sorted(turns[int(i)] for i in rng.choice(len(turns), size=len(texts), replace=False))
@@ -313,5 +331,7 @@ def build_study(dataset: Dataset, settings: StudySettings, seed: int, *, utility
         study.notes.append(
             f"In {flagged} instances no turn could be told from evidence: the canary stands in any user turn there."
         )
-    study.notes.append(f"Probe texts version {texts_version()}; canaries planted in the form {settings.planted!r}.")
+    study.notes.append(
+        f"Probe texts version {texts_version()}; canaries planted in the form {settings.planted!r}."
+    )
     return study

@@ -14,7 +14,11 @@ __all__ = ["with_flags"]
 _LIST = "Several values separated by commas."
 
 FLAGS: dict[str, tuple[Any, str, str]] = {
-    "data": (str, "What", "A file, or longmemeval:oracle, longmemeval:s, locomo, synthetic, synthetic:N. [synthetic]"),
+    "data": (
+        str,
+        "What",
+        "A file, or longmemeval:oracle, longmemeval:s, locomo, synthetic, synthetic:N. [synthetic]",
+    ),
     "format": (str, "What", "The file's format, where it is not to be sniffed: longmemeval, locomo."),
     "agent": (str, "What", "The agent under test: reference. [reference]"),
     "model": (
@@ -22,7 +26,11 @@ FLAGS: dict[str, tuple[Any, str, str]] = {
         "What",
         "What it answers with: local/NAME, extractive, openai/NAME, ollama/NAME, http://HOST/v1#NAME. [extractive]",
     ),
-    "embedder": (str, "What", f"Embedders of the memory; the first scores PR: minilm, hashing, … {_LIST} [minilm]"),
+    "embedder": (
+        str,
+        "What",
+        f"Embedders of the memory; the first scores PR: minilm, hashing, … {_LIST} [minilm]",
+    ),
     "judge": (str, "What", "A model that re-scores the answers; its agreement with PR is reported."),
     "out": (Path, "Run", "The run's folder. [runs/AUDIT-HASH]"),
     "seed": (int, "Run", "Every random draw comes from it. [0]"),
@@ -41,15 +49,27 @@ FLAGS: dict[str, tuple[Any, str, str]] = {
     ),
     "probes": (str, "Knobs", f"Probe kinds: direct, indirect, jailbreak. {_LIST} [all]"),
     "all_paraphrases": (bool, "Knobs", "Ask every paraphrase of a probe kind, not one drawn by the seed."),
-    "planted": (str, "Knobs", "How the canary is written: verbatim, lower, spaced, split, base64. [verbatim]"),
+    "planted": (
+        str,
+        "Knobs",
+        "How the canary is written: verbatim, lower, spaced, split, base64. [verbatim]",
+    ),
     "tau": (str, "Knobs", f"Similarity thresholds of retrieval; none: no threshold. {_LIST} [none]"),
     "granularity": (str, "Knobs", f"What a raw unit is: turn, sentence, tokens:N. {_LIST} [turn]"),
     "horizon": (str, "Knobs", f"Unrelated sessions between planting and probing. {_LIST} [0]"),
     "retrieve_from": (str, "Knobs", "Tiers that are searched: auto, raw, summary, both. [auto]"),
-    "scrub": (str, "Knobs", "Whether deletion finds other spellings of a value: normalised, exact. [normalised]"),
+    "scrub": (
+        str,
+        "Knobs",
+        "Whether deletion finds other spellings of a value: normalised, exact. [normalised]",
+    ),
     "include_unanswerable": (bool, "What", "Keep questions whose evidence stands in no turn of the user."),
     "temperature": (float, "Run", "Of the agent's model. [0]"),
-    "deterministic": (bool, "Run", "Local server with one slot and no prompt cache: same calls, same replies."),
+    "deterministic": (
+        bool,
+        "Run",
+        "Local server with one slot and no prompt cache: same calls, same replies.",
+    ),
     "concurrency": (int, "Run", "Episodes at a time. [4]"),
     "cache": (Path, "Run", "A response cache to share between runs. [in the run's folder]"),
     "config": (Path, "Run", "A TOML file with these same names; flags win."),
@@ -61,7 +81,9 @@ FLAGS: dict[str, tuple[Any, str, str]] = {
 }
 
 
-def with_flags(leave_out: frozenset[str] = frozenset()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_flags(
+    leave_out: frozenset[str] = frozenset(),
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give `command(**flags)` the signature that typer reads; a flag that is not given is None."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -71,7 +93,9 @@ def with_flags(leave_out: frozenset[str] = frozenset()) -> Callable[[Callable[..
             if name in leave_out:
                 continue
             flag = "--" + name.replace("_", "-")
-            hint = Annotated[kind | None, typer.Option(flag, help=text, show_default=False, rich_help_panel=panel)]
+            hint = Annotated[
+                kind | None, typer.Option(flag, help=text, show_default=False, rich_help_panel=panel)
+            ]
             hints[name] = hint
             parameters.append(
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)

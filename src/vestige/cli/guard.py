@@ -7,6 +7,7 @@ import functools
 import os
 import sys
 import traceback
+from pathlib import Path
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -59,12 +60,15 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             raise
         except Exception as error:
             if _full(error):
-                _stop(StorageError.exit_code, f"vestige: the disk is full or cannot be written: {type(error).__name__}")
+                _stop(
+                    StorageError.exit_code,
+                    f"vestige: the disk is full or cannot be written: {type(error).__name__}",
+                )
             # The message may quote what an agent said, so only its kind and place are shown.
             place = traceback.extract_tb(error.__traceback__)[-1]
             _stop(
                 INTERNAL,
-                f"vestige: internal error: {type(error).__name__} at {os.path.basename(place.filename)}:{place.lineno} "
+                f"vestige: internal error: {type(error).__name__} at {Path(place.filename).name}:{place.lineno} "
                 "(a defect of ours; VESTIGE_DEBUG=1 shows more)",
             )
 

@@ -71,15 +71,20 @@ def register(app: typer.Typer) -> None:
     def report(
         runs: Annotated[
             list[Path],
-            typer.Argument(metavar="RUN...", help="One run's folder, or several for one report.", show_default=False),
+            typer.Argument(
+                metavar="RUN...", help="One run's folder, or several for one report.", show_default=False
+            ),
         ],
         out: Annotated[
-            Path | None, typer.Option("--out", help="Where the report goes. [the first run's folder]", show_default=False)
+            Path | None,
+            typer.Option("--out", help="Where the report goes. [the first run's folder]", show_default=False),
         ] = None,
         show_canaries: Annotated[
             bool, typer.Option("--show-canaries", help="Do not mask the planted secrets.")
         ] = False,
-        title: Annotated[str | None, typer.Option("--title", help="Heading of the report.", show_default=False)] = None,
+        title: Annotated[
+            str | None, typer.Option("--title", help="Heading of the report.", show_default=False)
+        ] = None,
     ) -> None:
         """Write the report of stored runs: report.html, report.md, report.json."""
         from vestige import workflow

@@ -160,7 +160,8 @@ def _download(file: PublicFile, part: Path, progress: Callable[[int, int], None]
     if done != file.bytes or digest.hexdigest() != file.sha256:
         raise IntegrityError(
             f"{file.url} gave {done:,} bytes or more with SHA-256 {digest.hexdigest()}; "
-            f"expected {file.bytes:,} bytes with {file.sha256}; download {file.filename} from {file.page} and give its path"
+            f"expected {file.bytes:,} bytes with {file.sha256}; "
+            f"download {file.filename} from {file.page} and give its path"
         )
 
 

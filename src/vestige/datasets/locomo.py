@@ -1,8 +1,8 @@
 """LoCoMo (Maharana et al., ACL 2024): ten long two-person conversations, each with many questions.
 
-The first speaker is the user, the partner takes the assistant's role, and both keep their names. All instances
-of a conversation share one tuple of sessions. Where the data is dirty, what could not be read is noted, never
-guessed.
+The first speaker is the user, the partner takes the assistant's role, and both keep their names. All
+instances of a conversation share one tuple of sessions. Where the data is dirty, what could not be read is
+noted, never guessed.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _read(records: Iterable[Node]) -> Parsed:
         for index, node in enumerate(sample.get("qa").items()):
             instances.append(_question(node, talk, sample_id, index, counts))
     said = {
-        "unread": "{} evidence strings name something that is no turn of the conversation: that part is ignored",
+        "unread": "{} evidence strings name no turn of the conversation: that part is ignored",
         "no evidence": f"the evidence of {{}} of {len(instances)} questions is unknown",
         "unanswerable": f"{{}} of {len(instances)} questions rest on the partner's turns alone",
     }

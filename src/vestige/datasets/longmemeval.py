@@ -128,7 +128,7 @@ class _Reader:
     def notes(self, n: int) -> tuple[str, ...]:
         said = {
             "unflagged": f"no has_answer flags in {{}} of {n} records: their evidence turns are unknown",
-            "undated": f"a session without a readable date in {{}} of {n} records: sessions kept in the file's order",
+            "undated": f"a session without a readable date in {{}} of {n} records: file order kept",
             "reordered": f"sessions sorted by date in {{}} of {n} records",
             "unanswerable": f"{{}} of {n} questions ask what only the assistant said",
             "empty": "{} sessions without a turn left out",

@@ -1,4 +1,4 @@
-"""Reading a model's summary: one fact a line, without the dressing that models put around it."""
+"""Reading a model's summary: one fact a sentence, without the dressing that models put around it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _EMPTY = re.compile(
     r"no (?:personal |key |other |specific )*(?:facts?|information|details)\b.*)[.!]?$",
     re.IGNORECASE,
 )
+# Never across a digit: "Here is my time: 6:45" must keep its time.
 _PREAMBLE = re.compile(
-    r"^(?:sure|certainly|of course|okay|ok|here(?:'s| is| are)|below (?:is|are)|the following|"
-    r"(?:key |personal )*(?:facts|summary)|based on)\b[^:]*:\s*",
+    r"^(?:sure|certainly|of course|here(?:'s| is| are)|below (?:is|are)|the following|(?:key |personal )*"
+    r"(?:facts|summary))\b[^:0-9]{0,100}:(?:\s+|$)",
     re.IGNORECASE,
 )
 
@@ -32,37 +33,34 @@ def parse_facts(reply: str, *, complete: bool = True) -> tuple[str, ...]:
 
     Args:
         reply: What the model wrote; untrusted.
-        complete: False where the reply was cut off by its token limit: its last line is then half a fact and
-            is left out, unless it is the only one.
+        complete: False where the reply was cut off by its token limit: its last sentence is then half a fact
+            and is left out, unless it is the only one.
 
     Returns:
-        Lines without bullets, numbers and markup; no headings, preambles, repeats; at most `MAX_FACTS`.
+        Sentences without bullets, numbers and markup; no headings, questions, preambles, repeats; at most
+        `MAX_FACTS`. Several sentences on one line, as small models write them, are several facts.
     """
-    lines = [line for line in reply.splitlines() if line.strip()]
-    if not complete and len(lines) > 1:
-        lines.pop()
-    facts: dict[str, None] = {}
-    for line in lines:
-        fact = _clean(line)
-        if fact and len(facts) < MAX_FACTS:
-            facts.setdefault(fact)
-    return tuple(facts)
+    pieces = [piece for line in reply.splitlines() for piece in sentences(_bare(line))]
+    if not complete and len(pieces) > 1:
+        pieces.pop()
+    return tuple(dict.fromkeys(filter(None, map(_usable, pieces))))[:MAX_FACTS]
 
 
 def parse_sentence(reply: str) -> tuple[str, ...]:
     """The first sentence of a reply; nothing where it holds none."""
-    for fact in parse_facts(reply):
-        found = sentences(fact)
-        return (found[0] if found else fact,)
-    return ()
+    return parse_facts(reply)[:1]
 
 
-def _clean(line: str) -> str:
+def _bare(line: str) -> str:
     text = _MARKUP.sub("", _BULLET.sub("", line)).strip()
     text = _PREAMBLE.sub("", text).strip()
-    if text.startswith('"') and text.endswith('"') and len(text) > 1:
-        text = text[1:-1].strip()
-    if not any(c.isalnum() for c in text) or text.endswith(":") or text.startswith("<") or _EMPTY.match(text):
+    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def _usable(text: str) -> str:
+    if not any(c.isalnum() for c in text) or text.endswith((":", "?")) or text.startswith("<"):
+        return ""
+    if _EMPTY.match(text):
         return ""
     if len(text) > MAX_CHARS:
         text = text[:MAX_CHARS].rsplit(maxsplit=1)[0]

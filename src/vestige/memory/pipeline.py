@@ -63,9 +63,13 @@ class MemoryPipeline:
         writer = Writer(self.model, max_tokens=s.summary_max_tokens, budget=s.summary_budget)
         return Deriver(self.embedder, writer, LEVELS.find(s.level), SUPERSEDE.find(s.supersede))
 
-    def _pin(self) -> None:
-        s = self.settings
-        self.store.pin({"level": str(s.level), "granularity": s.granularity, "embedder": self.embedder.name})
+    def _pinned(self) -> dict[str, str]:
+        embedder: str = getattr(self.embedder, "identity", self.embedder.name)
+        return {
+            "level": str(self.settings.level),
+            "granularity": self.settings.granularity,
+            "embedder": embedder,
+        }
 
     async def write(self, user: str, session: Session) -> None:
         """Store the user's turns of a whole session, and at S ≥ 1 its summaries.
@@ -86,7 +90,7 @@ class MemoryPipeline:
     async def _store_turns(
         self, user: str, session: str, date: str | None, turns: list[tuple[int, str]], *, summarise: bool
     ) -> None:
-        self._pin()
+        self.store.pin(self._pinned())
         deriver = self._deriver()
         held = self.store.units(user, session=session)
         raw_before = [u for u in held if u.tier == "raw"]
@@ -167,9 +171,14 @@ class MemoryPipeline:
             self.store.snapshot(user, path)
 
     async def restore(self, user: str, path: Path) -> None:
-        """Bring the user's state back exactly as it was when `path` was written."""
+        """Bring the user's state back exactly as it was when `path` was written.
+
+        Raises:
+            ConfigError: The snapshot was written with another level, granularity or embedder.
+            IntegrityError: `path` is not a snapshot of this user.
+        """
         async with self._writing:
-            self.store.restore(user, path)
+            self.store.restore(user, path, self._pinned())
 
     async def maintain(self) -> None:
         """Leave no removed byte in the store's files."""

@@ -21,8 +21,8 @@ class Prompt:
     user: str
 
     def fill(self, turns: Sequence[str]) -> tuple[Message, ...]:
-        """The chat messages for the user's turns of one session."""
-        listed = "\n\n".join(turn.strip() for turn in turns)
+        """The chat messages for the user's turns of one session, each turn on a line of its own."""
+        listed = "\n".join("- " + " ".join(turn.split()) for turn in turns)
         return (
             Message(role="system", content=self.system.strip()),
             Message(role="user", content=self.user.strip().replace("{{messages}}", listed)),

@@ -36,8 +36,8 @@ CREATE TABLE IF NOT EXISTS {db}sessions (
     PRIMARY KEY (user, session)
 );
 CREATE TABLE IF NOT EXISTS {db}counters (user TEXT PRIMARY KEY, next INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS {db}meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-_META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 _TABLES = ("units", "sessions", "counters")
 _COLUMNS = "id, ord, tier, level, session, position, date, text, vector, sources"
 _INDEXES_HELD = 8
@@ -95,7 +95,7 @@ class MemoryStore:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 with self._transaction():
-                    for statement in (*_SCHEMA.format(db="").split(";\n"), _META):
+                    for statement in _SCHEMA.format(db="").split(";\n"):
                         self._db.execute(statement)
             except sqlite3.Error:
                 self._db.close()
@@ -226,6 +226,12 @@ class MemoryStore:
                     "date = coalesce(excluded.date, date), open = excluded.open, note = excluded.note",
                     (user, note.session, note.date, int(note.open), note.note),
                 )
+            if changes.drops:  # a session of which nothing is left leaves no trace either
+                self._db.execute(
+                    "DELETE FROM sessions WHERE user = ?1 "
+                    "AND session NOT IN (SELECT session FROM units WHERE user = ?1)",
+                    (user,),
+                )
         if changes.updates or changes.drops:
             self._forget_indexes(user)
         elif changes.inserts:
@@ -270,16 +276,11 @@ class MemoryStore:
             ConfigError: The store holds units written with another value.
         """
         with self._transaction():
-            known = dict(self._db.execute("SELECT key, value FROM meta").fetchall())
-            if known and not self.empty():
-                for key, value in values.items():
-                    if known.get(key, value) != value:
-                        raise ConfigError(
-                            f"{key}={value!r}: the memory was written with {key}={known[key]!r}, which is "
-                            "fixed at the first write; use a fresh folder or reset every user first"
-                        )
+            known = dict(self._db.execute("SELECT key, value FROM main.meta").fetchall())
             if known != values:
-                self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+                if not self.empty():
+                    _refuse_other(known, values)
+                self._db.executemany("INSERT OR REPLACE INTO main.meta VALUES (?, ?)", values.items())
 
     def snapshot(self, user: str, path: Path) -> None:
         """Write the user's rows, vectors included, to a SQLite file of their own at `path`.
@@ -303,16 +304,24 @@ class MemoryStore:
                         self._db.execute(statement)
                     for table in _TABLES:
                         self._db.execute(
-                            f"INSERT INTO snap.{table} SELECT * FROM main.{table} WHERE user = ?", (user,)
+                            f"INSERT INTO snap.{table} SELECT * FROM main.{table} WHERE user = ? ORDER BY rowid",
+                            (user,),
                         )
+                    self._db.execute("INSERT INTO snap.meta SELECT * FROM main.meta")
             part.replace(path)
         except OSError as error:
             raise StorageError(f"the snapshot {path.name!r} cannot be written: {error.strerror}") from error
 
-    def restore(self, user: str, path: Path) -> None:
+    def restore(self, user: str, path: Path, pinned: dict[str, str] | None = None) -> None:
         """Bring the user's rows back exactly as `snapshot` saw them: ids, order, vectors.
 
+        Args:
+            user: Whose rows; the snapshot must be of this user.
+            path: What `snapshot` wrote.
+            pinned: What the units must have been written with, as for `pin`; None: not checked.
+
         Raises:
+            ConfigError: The snapshot was written with other values than `pinned`.
             IntegrityError: `path` is not a snapshot of this user.
             StorageError: A file cannot be read or written.
         """
@@ -324,9 +333,12 @@ class MemoryStore:
             ).fetchone()
             if strangers is not None:
                 raise IntegrityError(f"the snapshot {path.name!r} is of another user")
+            if pinned is not None:
+                _refuse_other(dict(self._db.execute("SELECT key, value FROM snap.meta").fetchall()), pinned)
+                self._db.executemany("INSERT OR REPLACE INTO main.meta VALUES (?, ?)", pinned.items())
             for table in _TABLES:
                 self._db.execute(f"DELETE FROM main.{table} WHERE user = ?", (user,))
-                self._db.execute(f"INSERT INTO main.{table} SELECT * FROM snap.{table}")
+                self._db.execute(f"INSERT INTO main.{table} SELECT * FROM snap.{table} ORDER BY rowid")
         self._forget_indexes(user)
 
     @contextmanager
@@ -354,6 +366,15 @@ class MemoryStore:
         if busy:
             raise StorageError(
                 "the memory store is being read by another process; its log could not be emptied"
+            )
+
+
+def _refuse_other(known: dict[str, str], values: dict[str, str]) -> None:
+    for key, value in values.items():
+        if known.get(key, value) != value:
+            raise ConfigError(
+                f"{key}={value!r}: the memory was written with {key}={known[key]!r}, which is fixed at the "
+                "first write; use a fresh folder or reset every user first"
             )
 
 

@@ -1,0 +1,1 @@
+"""Models: what completes chats and what embeds texts, by name; `resolve` opens them."""

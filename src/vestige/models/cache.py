@@ -1,7 +1,7 @@
 """The response cache: a model asked the same thing twice is called once.
 
-Content-addressed: the key is the SHA-256 of model, messages, parameters and seed, the value is the reply. Prompts
-are not stored. A sampled call (temperature above 0) without a seed has no key and is never cached.
+Content-addressed: the key is the SHA-256 of model, messages, parameters and seed, the value is the reply.
+Prompts are not stored. A sampled call (temperature above 0) without a seed has no key and is never cached.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def identity_of(model: ChatModel) -> str:
 class ResponseCache:
     """Replies in one SQLite file, and the calls that are under way.
 
-    Commits come in batches: a killed process loses at most the replies of the last half second. A file that is not a
-    database, or a damaged one, is moved aside and a new one begun. Use it from one event loop at a time; several
-    processes may share a file.
+    Commits come in batches: a killed process loses at most the replies of the last half second. A file that
+    is not a database, or a damaged one, is moved aside and a new one begun. Use it from one event loop at a
+    time; several processes may share a file.
 
     Args:
         path: The SQLite file; its folder is made.
@@ -100,7 +100,9 @@ class ResponseCache:
         body = self._pending.get(key)
         if body is None:
             try:
-                row = self._db.execute("SELECT body FROM reply WHERE key = ?", (bytes.fromhex(key),)).fetchone()
+                row = self._db.execute(
+                    "SELECT body FROM reply WHERE key = ?", (bytes.fromhex(key),)
+                ).fetchone()
             except sqlite3.DatabaseError as error:
                 self._recover(error)
                 return None
@@ -252,7 +254,9 @@ class ResponseCache:
         self.path.replace(aside)
         for suffix in ("-wal", "-shm"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-        _log.warning("response cache %s is damaged (%s): moved to %s, begun anew", self.path, error, aside.name)
+        _log.warning(
+            "response cache %s is damaged (%s): moved to %s, begun anew", self.path, error, aside.name
+        )
 
 
 class CachedModel:

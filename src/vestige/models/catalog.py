@@ -1,7 +1,7 @@
 """The catalog of model files: named by SHA-256, each with several sources, verified before every use.
 
-Files lie under ``VESTIGE_MODELS_DIR``, else ``$XDG_CACHE_HOME/vestige/models``, else ``~/.cache/vestige/models``,
-one folder a model.
+Files lie under ``VESTIGE_MODELS_DIR``, else ``$XDG_CACHE_HOME/vestige/models``, else
+``~/.cache/vestige/models``, one folder a model.
 """
 
 from __future__ import annotations
@@ -149,7 +149,9 @@ def pull(name: str, progress: Progress | None = None, *, folder: Path | str | No
 
 def ensure(name: str, progress: Progress | None = None, *, folder: Path | str | None = None) -> Path:
     """The model file of `name`, pulled first where it is not here; raises what `pull` raises."""
-    return locate(name, folder=folder) if is_here(name, folder=folder) else pull(name, progress, folder=folder)
+    return (
+        locate(name, folder=folder) if is_here(name, folder=folder) else pull(name, progress, folder=folder)
+    )
 
 
 def _note_of(path: Path) -> Path:
@@ -157,7 +159,9 @@ def _note_of(path: Path) -> Path:
 
 
 def _verified(path: Path, file: CatalogFile) -> bool:
-    """Whether the bytes at `path` are the catalogued ones; a remembered answer holds while size and time do."""
+    """Whether the bytes at `path` are the catalogued ones; a remembered answer holds while size and time
+    do.
+    """
     status = path.stat()
     if status.st_size != file.bytes:
         return False
@@ -179,7 +183,7 @@ def _remember(path: Path, file: CatalogFile) -> None:
     with contextlib.suppress(OSError):  # a read-only cache is hashed again the next time, no more
         temporary = _note_of(path).with_name(f"{path.name}.verified.{os.getpid()}")
         temporary.write_text(json.dumps(seen), encoding="utf-8")
-        os.replace(temporary, _note_of(path))
+        temporary.replace(_note_of(path))
 
 
 @contextlib.contextmanager

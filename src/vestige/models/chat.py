@@ -158,7 +158,8 @@ class ChatClient:
                     token=item["token"],
                     logprob=_finite(item["logprob"]),
                     top=tuple(
-                        (other["token"], _finite(other["logprob"])) for other in item.get("top_logprobs") or ()
+                        (other["token"], _finite(other["logprob"]))
+                        for other in item.get("top_logprobs") or ()
                     ),
                 )
                 for item in content

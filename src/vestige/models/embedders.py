@@ -56,8 +56,8 @@ def _unit(vector: NDArray[Any]) -> NDArray[np.float32]:
 class MiniLM:
     """all-MiniLM-L6-v2 as int8 ONNX: 384 dimensions, mean pooling, the first 256 tokens.
 
-    Its activations are quantised over the whole batch, so a text's vector would depend on its neighbours; each text
-    is therefore embedded alone, on one thread, and always gets the same bytes.
+    Its activations are quantised over the whole batch, so a text's vector would depend on its neighbours;
+    each text is therefore embedded alone, on one thread, and always gets the same bytes.
 
     Args:
         models_dir: Where model files lie; default: `catalog.models_dir()`.
@@ -93,7 +93,9 @@ class MiniLM:
         rows = {text: vector for text in texts if (vector := self._seen.get(text)) is not None}
         if fresh:
             loop = asyncio.get_running_loop()
-            made = await asyncio.gather(*(loop.run_in_executor(self._pool, self._one, text) for text in fresh))
+            made = await asyncio.gather(
+                *(loop.run_in_executor(self._pool, self._one, text) for text in fresh)
+            )
             for text, vector in zip(fresh, made, strict=True):
                 rows[text] = vector
                 self._seen.put(text, vector)
@@ -211,7 +213,12 @@ class HttpEmbedder:
             raise self._broken(f"{len(vectors)} vectors for {len(batch)} texts")
         for vector in vectors:
             self._size = self._size or vector.size
-            if vector.ndim != 1 or vector.size != self._size or not np.isfinite(vector).all() or not vector.any():
+            if (
+                vector.ndim != 1
+                or vector.size != self._size
+                or not np.isfinite(vector).all()
+                or not vector.any()
+            ):
                 raise self._broken(f"a vector is not {self._size} finite numbers")
         return [_unit(vector) for vector in vectors]
 
@@ -228,7 +235,7 @@ class SentenceTransformers:
 
     def __init__(self, model: str) -> None:
         if importlib.util.find_spec("sentence_transformers") is None:
-            raise MissingDependency("sentence-transformers", f"the embedder {model!r}", "sentence-transformers")
+            raise MissingDependency("sentence-transformers", f"the embedder {model!r}")
         self.model = model
         self.name = self.identity = f"sentence-transformers:{model}"
         self._loaded: Any = None

@@ -1,7 +1,7 @@
 """The extractive reader: no model at all; it answers with stored sentences, word for word.
 
-Deterministic and instant. It refuses nothing and invents nothing, so what it leaks is what the memory put before it:
-that makes it the instrument for questions about the pipeline, large simulations and tests.
+Deterministic and instant. It refuses nothing and invents nothing, so what it leaks is what the memory put
+before it: that makes it the instrument for questions about the pipeline, large simulations and tests.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ _ENDINGS = ("ingly", "edly", "ings", "ing", "ied", "ies", "ed", "es", "s", "ly")
 class ExtractiveReader:
     """Reads a request's `passages`, `query` and `task`, never its messages.
 
-    * ``answer``: the one or two sentences that share most with the query, by words weighted with their rarity among
-      the passages; a question for everything stored gets the first sentences in which the user speaks of themselves.
-      `NOTHING` where nothing matches.
+    * ``answer``: the one or two sentences that share most with the query, by words weighted by their rarity
+      among the passages; a question for everything stored gets the first sentences in which users speak of
+      themselves. `NOTHING` where nothing matches.
     * ``facts`` (S = 1): every sentence in which the user speaks of themselves, one a line.
-    * ``sentence`` (S = 2): the most central sentence, of those in which the user speaks of themselves if there are any.
+    * ``sentence`` (S = 2): the most central sentence, of those in which the user speaks of themselves where
+      there are any.
 
     Args:
         embedder: Adds the cosine between query and sentence to the score of an answer.
@@ -117,14 +118,12 @@ def _stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 4 else word
 
 
-_OPEN = frozenset(
-    _stem(word)
-    for word in """
-    remember recall know memory stored store shared told dump print output contents context window records list
-    summary summarize everything details information personal conversation earlier previous past instructions debug
-    mode developer system override verbatim raw text user things far diagnostics
-    """.split()
+_OPEN_WORDS = (
+    "remember recall know memory stored store shared told dump print output contents context window records "
+    "list summary summarize everything details information personal conversation earlier previous past "
+    "instructions debug mode developer system override verbatim raw text user things far diagnostics"
 )
+_OPEN = frozenset(map(_stem, _OPEN_WORDS.split()))
 """Stems of words with which one asks for whatever is stored, not for something in it."""
 
 
@@ -141,7 +140,8 @@ def _rarity(spoken: Iterable[_Sentence]) -> dict[str, float]:
 def _overlap(wanted: Sequence[str], spoken: Sequence[_Sentence]) -> list[float]:
     """Share of the query's rarity-weighted stems that each sentence holds, 0 to 1.
 
-    A stem that no sentence holds counts with the highest weight, so that a chance word in common stays a small score.
+    A stem that no sentence holds counts with the highest weight, so that a chance word in common stays a
+    small score.
     """
     rarity = _rarity(spoken)
     unseen = math.log1p(max(1, len(spoken)))
@@ -169,7 +169,9 @@ def _central(spoken: Sequence[_Sentence]) -> str:
         for stem in sentence.stems:
             mass[stem] += 1.0 / math.sqrt(len(sentence.stems))
     centrality = [
-        math.fsum(mass[stem] for stem in sentence.stems) / math.sqrt(len(sentence.stems)) if sentence.stems else 0.0
+        math.fsum(mass[stem] for stem in sentence.stems) / math.sqrt(len(sentence.stems))
+        if sentence.stems
+        else 0.0
         for sentence in candidates
     ]
     return candidates[max(range(len(candidates)), key=lambda index: (centrality[index], -index))].text

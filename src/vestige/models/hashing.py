@@ -12,22 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vestige.models.base import Vectors
+from vestige.text import STOP_WORDS
 
 __all__ = ["HashingEmbedder"]
 
 _WORD = re.compile(r"[^\W_]+")
-_COMMON = frozenset(
-    "a an and are as at be been but by can could did do does for from had has have how i if in into is it its just me "
-    "my no not of on or our so some than that the their them then there these they this to up us was we were what "
-    "when where which who why will with would you your".split()
-)
 
 
 class HashingEmbedder:
     """Texts as signed hashes of their words and of the character 3- and 4-grams within words; numpy alone.
 
-    Similarity is overlap in wording, no more: a paraphrase in other words stays far away. The hash is CRC-32, so
-    vectors are the same on every machine.
+    Similarity is overlap in wording, no more: a paraphrase in other words stays far away. The hash is
+    CRC-32, so vectors are the same on every machine.
 
     Args:
         size: Dimensions.
@@ -62,10 +58,10 @@ def _features(word: str, size: int) -> tuple[NDArray[np.intp], NDArray[np.float6
     """Where a word's features fall, and their signed weights; common words weigh a tenth."""
     marked = f"<{word[:64]}>"
     grams = [marked[start : start + n] for n in (3, 4) for start in range(len(marked) - n + 1)]
-    weight = 0.1 if word in _COMMON else 1.0
+    weight = 0.1 if word in STOP_WORDS else 1.0
     hashes = [zlib.crc32(f"w{word}".encode("utf-8", "replace"))]
     hashes += [zlib.crc32(f"g{gram}".encode("utf-8", "replace")) for gram in grams]
     signs = np.array([1.0 if value & 0x80000000 else -1.0 for value in hashes])
     signs[0] *= weight
-    signs[1:] *= weight * 0.7 / np.sqrt(max(1, len(grams)))
+    signs[1:] *= weight / np.sqrt(max(1, len(grams)))
     return np.array([value % size for value in hashes], np.intp), signs

@@ -1,13 +1,14 @@
 """Runs a llama.cpp server on a loopback port, as a child process of a Vestige run.
 
-``python -m vestige.models.llama_child`` reads its settings as one JSON line from stdin, prints ``{"url": …}`` as one
-line on stdout when the server answers, and ends when stdin closes or its parent dies. The server is the one of the
-package xllamacpp, or a ``llama-server`` executable that the settings name.
+``python -m vestige.models.llama_child`` reads its settings as one JSON line from stdin, prints ``{"url":
+…}`` as one line on stdout when the server answers, and ends when stdin closes or its parent dies. The server
+is the one of the package xllamacpp, or a ``llama-server`` executable that the settings name.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import signal
@@ -48,8 +49,7 @@ def main() -> None:
 
 
 def _serve_xllamacpp(settings: dict[str, Any]) -> str:
-    import xllamacpp
-
+    xllamacpp: Any = importlib.import_module("xllamacpp")  # it ships no types
     params = xllamacpp.CommonParams()
     params.model.path = settings["model"]
     params.model_alias = {settings["alias"]}
@@ -79,11 +79,18 @@ def _serve_binary(binary: str, settings: dict[str, Any]) -> str:
         port = probe.getsockname()[1]
     command = [binary, "--model", settings["model"], "--alias", settings["alias"], "--host", "127.0.0.1"]
     command += ["--port", str(port), "--parallel", str(settings["parallel"])]
-    command += ["--ctx-size", str(settings["parallel"] * settings["context"]), "--threads", str(settings["threads"])]
-    command += ["--cache-ram", "0", "--no-context-shift"]
+    command += [
+        "--ctx-size",
+        str(settings["parallel"] * settings["context"]),
+        "--threads",
+        str(settings["threads"]),
+    ]
+    command.append("--no-context-shift")
+    # Through the environment, where an older build overlooks what it does not know.
+    environment = {**os.environ, "LLAMA_ARG_CACHE_RAM": "0"}
     if settings["deterministic"]:
-        command.append("--no-cache-prompt")
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
+        environment["LLAMA_ARG_CACHE_PROMPT"] = "0"
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment, preexec_fn=die_with_parent)
     _keep.append(process)
     url = f"http://127.0.0.1:{port}"
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -68,7 +68,9 @@ class LocalModel:
         self._context = 8192 if context is None else context
         self._threads = threads or _cores()
         if self._parallel < 1 or self._context < 64:
-            raise ConfigError(f"parallel {self._parallel}, context {self._context}: expected at least 1 and 64")
+            raise ConfigError(
+                f"parallel {self._parallel}, context {self._context}: expected at least 1 and 64"
+            )
         self._concurrency, self._models_dir, self._limits = concurrency, models_dir, limits
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: collections.deque[str] = collections.deque(maxlen=40)
@@ -141,7 +143,7 @@ class LocalModel:
             self._starting = asyncio.Lock()
         async with self._starting:
             if self._client is None:
-                path = await asyncio.to_thread(catalog.locate, self._entry.name, folder=self._models_dir)
+                path = await asyncio.to_thread(self._file)
                 self._client = await self._launch(path)
 
     async def complete(self, request: ChatRequest) -> ChatReply:
@@ -171,10 +173,13 @@ class LocalModel:
         self._starting = None
         await asyncio.to_thread(self._stop)
 
+    def _file(self) -> Path:
+        return catalog.locate(self._entry.name, folder=self._models_dir).resolve()
+
     async def _launch(self, path: Path) -> ChatClient:
         binary, _ = _engine()
         settings: dict[str, Any] = {
-            "model": str(path.resolve()),
+            "model": str(path),
             "alias": self._entry.name,
             "binary": binary,
             "parallel": self._parallel,
@@ -183,8 +188,10 @@ class LocalModel:
             "deterministic": self._deterministic,
         }
         # Not in a worker thread: the child is told to die with the thread that started it.
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: ASYNC220
             [sys.executable, "-m", "vestige.models.llama_child"],
+            # Threads that wait asleep: spinning ones make a reply 10 times slower where cores are shared.
+            env={"OMP_WAIT_POLICY": "passive", **os.environ},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -20,7 +20,9 @@ __all__ = ["PROVIDERS", "Provider", "open_embedder", "open_model"]
 
 @dataclass(frozen=True)
 class Provider:
-    """Where a provider's OpenAI-compatible endpoint is, and which variables name its key and another address."""
+    """Where a provider's OpenAI-compatible endpoint is, and which variables name its key and another
+    address.
+    """
 
     base_url: str | None
     """None: `base_env` must be set."""
@@ -51,9 +53,7 @@ PROVIDERS: dict[str, Provider] = {
         key_header="api-key",
         max_tokens_field="max_completion_tokens",
     ),
-    "openrouter": Provider(
-        "https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", "OPENROUTER_API_KEY", True
-    ),
+    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", "OPENROUTER_API_KEY", True),
     "groq": Provider("https://api.groq.com/openai/v1", "GROQ_BASE_URL", "GROQ_API_KEY", True),
     "together": Provider("https://api.together.xyz/v1", "TOGETHER_BASE_URL", "TOGETHER_API_KEY", True),
     "ollama": Provider("http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL", "OLLAMA_API_KEY", False),
@@ -131,7 +131,8 @@ def open_embedder(name: str, *, models_dir: Path | str | None = None, concurrenc
     """The embedder called `name`.
 
     Args:
-        name: `minilm`, `hashing`, `sentence-transformers:NAME`, `http://…/v1#model`, `openai/text-embedding-3-small`.
+        name: `minilm`, `hashing`, `sentence-transformers:NAME`, `http://…/v1#model`,
+            `openai/text-embedding-3-small`.
         models_dir: For `minilm`: where model files lie.
         concurrency: Requests in flight at once; for `minilm` no more threads than two are of use.
 
@@ -213,7 +214,9 @@ def _unknown(name: str, what: str, others: tuple[str, ...]) -> str:
         guess = f"{close[0]}/{name.partition('/')[2] or 'MODEL'}"
     providers = ", ".join(f"{item}/…" for item in PROVIDERS)
     hint = f"did you mean {guess!r}? " if guess else ""
-    return f"unknown {what} {name!r}: {hint}known are {', '.join(others)}, {providers}, http(s)://host/v1#MODEL"
+    return (
+        f"unknown {what} {name!r}: {hint}known are {', '.join(others)}, {providers}, http(s)://host/v1#MODEL"
+    )
 
 
 def _chat_entries() -> list[catalog.CatalogEntry]:

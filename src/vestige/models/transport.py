@@ -1,7 +1,8 @@
-"""JSON over HTTP to a model's endpoint: retries, limits on time, size and concurrency, errors in one clear line.
+"""JSON over HTTP to a model's endpoint: retries, limits on time, size and concurrency, errors in one clear
+line.
 
-Every endpoint of a process shares one aiohttp session. An error message holds the URL without user info and query,
-the status and a short reason; never a key, a prompt, or text that the server chose.
+Every endpoint of a process shares one aiohttp session. An error message holds the URL without user info and
+query, the status and a short reason; never a key, a prompt, or text that the server chose.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def public_url(url: URL | str) -> str:
     return str(URL(url).with_user(None).with_query(None).with_fragment(None))
 
 
-# --- the shared session ---------------------------------------------------------------------------------------
+# --- the shared session ------------------------------------------------------------------------------------
 
 
 class _Shared:
@@ -82,7 +83,8 @@ class Transport:
     """Posts JSON to paths under one base URL.
 
     Args:
-        base_url: As `https://host/v1`; user info becomes basic authentication, a query stays on every request.
+        base_url: As `https://host/v1`; user info becomes basic authentication, a query stays on every
+            request.
         api_key: Sent as `Authorization: Bearer`; never shown.
         headers: Further headers.
         concurrency: Requests in flight at once.

@@ -60,9 +60,9 @@ class JudgeMeasure:
         if probe.expected is None:
             return None
         prompts = _prompts()
-        user = str(prompts["user"])
-        for name, value in (("question", probe.text), ("expected", probe.expected), ("reply", reply.text[:4000])):
-            user = user.replace("{" + name + "}", value)
+        # One pass, so that a reply that holds a placeholder fills in nothing.
+        values = {"{question}": probe.text, "{expected}": probe.expected, "{reply}": reply.text[:4000]}
+        user = re.sub("|".join(map(re.escape, values)), lambda m: values[m[0]], str(prompts["user"]))
         request = ChatRequest(
             messages=(
                 Message(role="system", content=str(prompts["system"])),

@@ -6,7 +6,7 @@ moment; the same result gives the same drawing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from vestige.audits.results import FrontierConfiguration
 from vestige.report import palette
 from vestige.report.labels import place
 from vestige.report.residue_tables import TIERS, frs_cell
+from vestige.report.safe import clip
 from vestige.report.slices import FrontierSlice, ResidueSlice, probe_rates, worst_probe
-from vestige.report.wording import interval, level_name, share
+from vestige.report.wording import level_name, share, spread
 from vestige.stats import frontier_steps
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ MARKERS = ("o", "s", "D", "^", "v")
 
 
 @contextmanager
-def style(salt: str) -> Iterator[None]:
+def style(salt: str) -> Generator[None, None, None]:
     """The settings that charts are drawn and written with; `salt` seeds the ids in an SVG file."""
     import matplotlib
 
@@ -79,13 +80,13 @@ def _errors(value: float, bounds: tuple[float, float]) -> list[list[float]]:
 
 
 def _aer_interval(configuration: FrontierConfiguration) -> tuple[float, float]:
-    """The exact interval of the probe kind that AER_max comes from: the bootstrap's is a point at 0 and at 1."""
+    """The exact interval of the probe kind behind AER_max: the bootstrap's is a point at 0 and at 1."""
     worst = worst_probe(probe_rates(configuration))
     return worst[1].exact if worst is not None else configuration.AER.max.bootstrap
 
 
 def frontier(part: FrontierSlice) -> Figure:
-    """A line for each S through its k: recall upwards, extraction to the right; the good corner is the upper left."""
+    """A line for each S through its k: recall upwards, extraction to the right; upper left is good."""
     with style("frontier"):
         figure = _figure(7.2, 5.3)
         axes: Axes = figure.add_axes((0.085, 0.11, 0.895, 0.755))
@@ -152,7 +153,7 @@ def _line(axes: Axes, part: FrontierSlice, level: int, order: int) -> None:
 
 
 def _heading(axes: Axes, part: FrontierSlice, level: int, order: int, total: int) -> None:
-    """The level's name in its colour, its marker before and its PUA below: a legend that reads like the text."""
+    """The level's name in its colour, its marker before and its PUA below: the legend."""
     x = order / max(total, 1)
     axes.plot(
         [x + 0.008],
@@ -202,6 +203,7 @@ def _k_labels(axes: Axes, part: FrontierSlice, levels: Sequence[int]) -> None:
             spots.append(spot)
             texts.append("k = " + ", ".join(str(k) for k in ks))
             colours.append(palette.level(level))
+
     def pixels(spot: tuple[float, float]) -> tuple[float, float]:
         x, y = axes.transData.transform(spot)
         return float(x), float(y)
@@ -218,7 +220,7 @@ def _k_labels(axes: Axes, part: FrontierSlice, levels: Sequence[int]) -> None:
             va="center",
             fontsize=SIZE - 1.5,
             color=colours[index],
-            bbox={"facecolor": palette.PAGE, "edgecolor": "none", "pad": 0.8, "alpha": 0.8},
+            bbox={"facecolor": palette.PAGE, "edgecolor": "none", "pad": 0.8, "alpha": 0.65},
             zorder=3.5,
         )
 
@@ -252,13 +254,13 @@ def _probe_panel(axes: Axes, part: FrontierSlice, level: int, kinds: Sequence[st
     colour = palette.level(level)
     points = part.at(level)
     mean = next((v for v in part.levels if level == v.S), None)
-    spread = 0.52
+    width = 0.52
     for place_of_kind, kind in enumerate(kinds):
         for index, c in enumerate(points):
             rate = probe_rates(c).get(kind)
             if rate is None:
                 continue
-            x = place_of_kind + (0.0 if len(points) == 1 else spread * (index / (len(points) - 1) - 0.5))
+            x = place_of_kind + (0.0 if len(points) == 1 else width * (index / (len(points) - 1) - 0.5))
             axes.errorbar(
                 x,
                 rate.value,
@@ -282,7 +284,7 @@ def _probe_panel(axes: Axes, part: FrontierSlice, level: int, kinds: Sequence[st
             )
     axes.text(0.0, 1.17, _series_name(level), transform=axes.transAxes, color=colour, fontsize=SIZE + 0.5)
     if mean is not None and mean.delta_DI is not None:
-        words = f"Δ DI {share(mean.delta_DI.value)}  [{interval(mean.delta_DI.bootstrap)}]"
+        words = f"Δ DI {share(mean.delta_DI.value)}  [{spread(mean.delta_DI)}]"
         axes.text(0.0, 1.065, words, transform=axes.transAxes, color=palette.MUTED, fontsize=SIZE - 1)
 
 
@@ -316,7 +318,7 @@ def ladder(part: ResidueSlice) -> Figure:
                     color=palette.level(level),
                 )
         for row, mode in enumerate(modes):
-            axes.text(-0.14, row + 0.5, mode, ha="right", va="center", fontsize=SIZE)
+            axes.text(-0.14, row + 0.5, clip(mode, 30), ha="right", va="center", fontsize=SIZE)
             for index, (level, tier) in enumerate(columns):
                 found = part.cell(mode, level)
                 shown = None if found is None else frs_cell(found, tier)
@@ -324,18 +326,44 @@ def ladder(part: ResidueSlice) -> Figure:
                 if shown is None or shown.heat is None:
                     axes.add_patch(
                         Rectangle(
-                            box, 0.94, 0.9, facecolor=palette.VOID, edgecolor=palette.GRID, hatch="////", linewidth=0
+                            box,
+                            0.94,
+                            0.9,
+                            facecolor=palette.VOID,
+                            edgecolor=palette.GRID,
+                            hatch="////",
+                            linewidth=0,
                         )
                     )
                     continue
                 ground, ink = palette.heat(shown.heat)
                 axes.add_patch(
-                    Rectangle(box, 0.94, 0.9, facecolor=ground, edgecolor=palette.GRID, linewidth=0.7, gid="cell")
+                    Rectangle(
+                        box,
+                        0.94,
+                        0.9,
+                        facecolor=ground,
+                        edgecolor=palette.GRID,
+                        linewidth=0.7,
+                        gid=f"cell-{row}-{index}",
+                    )
                 )
                 axes.text(
-                    left[index] + 0.5, row + 0.40, shown.text, ha="center", va="center", fontsize=SIZE + 0.5, color=ink
+                    left[index] + 0.5,
+                    row + 0.40,
+                    shown.text,
+                    ha="center",
+                    va="center",
+                    fontsize=SIZE + 0.5,
+                    color=ink,
                 )
                 axes.text(
-                    left[index] + 0.5, row + 0.74, shown.detail, ha="center", va="center", fontsize=SIZE - 2, color=ink
+                    left[index] + 0.5,
+                    row + 0.74,
+                    shown.detail,
+                    ha="center",
+                    va="center",
+                    fontsize=SIZE - 2,
+                    color=ink,
                 )
         return figure

@@ -1,8 +1,8 @@
 """The exchanges behind the numbers: what was asked, what came back, and what the agent had before it.
 
-Secrets are masked before anything is cut, and everything is neutralised, so that what this module hands on needs
-nothing but escaping. Exchanges that differ in k alone and brought the same reply are shown once, with all their k;
-a retrieved unit's text is shown once for its instance and referred to afterwards.
+Secrets are masked before anything is cut, and everything is neutralised, so that what this module hands on
+needs nothing but escaping. Exchanges that differ in k alone and brought the same reply are shown once, with
+all their k; a retrieved unit's text is shown once for its instance and referred to afterwards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vestige.report.glossary import KIND_WORDS, MODE_ORDER, PROBE_ORDER
 from vestige.report.safe import Clipped, clip, neutralise, one_line
 from vestige.text import fold, mask
 
-__all__ = ["EvidenceGroup", "Exchange", "LeakExchange", "Unit", "collect", "masker"]
+__all__ = ["EvidenceGroup", "Exchange", "LeakExchange", "Mask", "Unit", "collect", "masker"]
 
 REPLY_LIMIT = 1500
 PROMPT_LIMIT = 700
@@ -112,7 +112,7 @@ Mask = Callable[[str], str]
 
 
 def masker(secrets: Iterable[str], *, show: bool = False) -> Mask:
-    """A function that masks every one of the secrets in a text and neutralises it; it remembers repeated texts."""
+    """A function that masks the secrets in a text and neutralises it; it remembers repeated texts."""
     known = sorted({secret for secret in secrets if secret})
     seen: dict[str, str] = {}
 
@@ -177,7 +177,7 @@ class _Shown:
         shown = None
         if known is None:
             limit = HOLDER_LIMIT if holds else UNIT_LIMIT
-            shown = clip(text, limit, self.position(text, canary) if holds else None)
+            shown = clip(text, limit, self.position(text, canary) if holds else None, whole=len(unit.text))
         return Unit(anchor, one_line(unit.tier), unit.score, holds, shown)
 
     def position(self, text: str, canary: str) -> int | None:
@@ -188,7 +188,7 @@ class _Shown:
 
 def _group(members: list[LeakExchange], shown: _Shown) -> EvidenceGroup:
     merged: defaultdict[tuple[str, str, str, str], list[LeakExchange]] = defaultdict(list)
-    for exchange in sorted(members, key=lambda e: (e.instance, e.k, e.prompt, e.reply)):
+    for exchange in sorted(members, key=_order):
         merged[exchange.instance, exchange.prompt, exchange.reply, exchange.canary].append(exchange)
     ordered = list(merged.values())
     first = members[0]
@@ -206,14 +206,19 @@ def _group(members: list[LeakExchange], shown: _Shown) -> EvidenceGroup:
     )
 
 
+def _order(exchange: LeakExchange) -> tuple[object, ...]:
+    units = tuple((unit.id, unit.text, unit.score) for unit in exchange.retrieved)
+    return exchange.instance, exchange.k, exchange.prompt, exchange.reply, units
+
+
 def _full(same: list[LeakExchange], shown: _Shown) -> Exchange:
     widest = max(same, key=lambda e: (len(e.retrieved), e.k))
     reply = shown.masked(widest.reply)
     return Exchange(
         instance=one_line(shown.masked(widest.instance)),
         ks=tuple(sorted({exchange.k for exchange in same})),
-        prompt=clip(shown.masked(widest.prompt), PROMPT_LIMIT),
-        reply=clip(reply, REPLY_LIMIT, shown.position(reply, widest.canary)),
+        prompt=clip(shown.masked(widest.prompt), PROMPT_LIMIT, whole=len(widest.prompt)),
+        reply=clip(reply, REPLY_LIMIT, shown.position(reply, widest.canary), whole=len(widest.reply)),
         units=tuple(shown.unit(widest.instance, unit, widest.canary) for unit in widest.retrieved),
         expected=None if widest.expected is None else clip(shown.masked(widest.expected), PROMPT_LIMIT),
     )
@@ -225,6 +230,6 @@ def _row(same: list[LeakExchange], shown: _Shown) -> Exchange:
         instance=one_line(shown.masked(same[0].instance)),
         ks=tuple(sorted({exchange.k for exchange in same})),
         prompt=Clipped("", len(same[0].prompt), True),
-        reply=clip(reply, ROW_LIMIT, shown.position(reply, same[0].canary)),
+        reply=clip(reply, ROW_LIMIT, shown.position(reply, same[0].canary), whole=len(same[0].reply)),
         units=(),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BytesIO
@@ -53,27 +54,30 @@ def _under(label: str) -> str:
 def _of_frontier(part: FrontierSlice, suffix: str) -> tuple[Drawing, Drawing]:
     ks = ", ".join(str(k) for k in sorted({c.k for c in part.configurations}))
     points = "; ".join(
-        f"S = {c.S}, k = {c.k}: PR {share(c.PR.value)}, AER max {share(c.AER.max.value)}" for c in part.configurations
+        f"S = {c.S}, k = {c.k}: PR {share(c.PR.value)}, AER max {share(c.AER.max.value)}"
+        for c in part.configurations
     )
     rates = "; ".join(
-        f"S = {c.S}, k = {c.k}: " + ", ".join(f"{kind} {_counted(rate)}" for kind, rate in probe_rates(c).items())
+        f"S = {c.S}, k = {c.k}: "
+        + ", ".join(f"{kind} {_counted(rate)}" for kind, rate in probe_rates(c).items())
         for c in part.configurations
     )
     return (
         Drawing(
             f"frontier{suffix}",
             frontier(part),
-            "The privacy–utility frontier: a line for each S through its k. Up is more recall, right is more "
-            "extraction; the good corner is the upper left. The tinted area under a line is its PUA. Bars are exact "
-            "95 % intervals, across for the probe kind with the highest rate." + _under(part.label),
+            "The privacy–utility frontier: a line for each S through its k. Up is more recall, right is "
+            "more extraction; the good corner is the upper left. The tinted area under a line is its PUA. "
+            "Bars are exact 95 % intervals, across for the probe kind with the highest rate."
+            + _under(part.label),
             f"Privacy–utility frontier. {points}.",
         ),
         Drawing(
             f"probes{suffix}",
             probes(part),
-            f"Extraction by probe kind. Dots, from left to right, are k = {ks}, with exact 95 % intervals; the heavy "
-            "line is the mean over k. Δ DI is the distance between the direct and the indirect mean, with its "
-            "bootstrap interval." + _under(part.label),
+            f"Extraction by probe kind. Dots, from left to right, are k = {ks}, with exact 95 % intervals; "
+            "the heavy line is the mean over k. Δ DI is the distance between the direct and the indirect "
+            "mean, with its bootstrap interval." + _under(part.label),
             f"Extraction rates by probe kind. {rates}.",
         ),
     )
@@ -91,19 +95,21 @@ def _of_residue(part: ResidueSlice, suffix: str) -> Drawing:
     return Drawing(
         f"ladder{suffix}",
         ladder(part),
-        f"The deletion ladder at k = {part.k}: forgetting residue by deletion mode, tier and S, with the instances "
-        "that leaked under the probe kind with the most leaks. Hatched: the level has no such tier, or the cell was "
-        "not run." + _under(part.label),
+        f"The deletion ladder at k = {part.k}: forgetting residue by deletion mode, tier and S, with the "
+        "instances that leaked under the probe kind with the most leaks. Hatched: the level has no such "
+        "tier, or the cell was not run." + _under(part.label),
         f"Forgetting residue scores. {cells}.",
     )
 
 
 def svg(drawing: Drawing) -> str:
-    """The drawing as an SVG element for a page: no metadata, ids of its own, colours and fonts left to the page."""
+    """The drawing as an SVG element for a page: ids of its own, colours and fonts left to the page."""
     text = _bytes(drawing.figure, "svg", drawing.name).decode("utf-8")
     text = text[text.index("<svg") :].strip()
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, count=1, flags=re.S)
-    text = re.sub(r"<svg[^>]*?viewBox=\"([^\"]*)\"[^>]*>", r'<svg viewBox="\1" aria-hidden="true">', text, count=1)
+    text = re.sub(
+        r"<svg[^>]*?viewBox=\"([^\"]*)\"[^>]*>", r'<svg viewBox="\1" aria-hidden="true">', text, count=1
+    )
     text = text.replace("xlink:href=", "href=")
     for attribute in ('id="', 'href="#', "url(#"):
         text = text.replace(attribute, f"{attribute}{drawing.name}-")
@@ -114,7 +120,9 @@ def svg(drawing: Drawing) -> str:
 
 def _bytes(figure: Figure, kind: str, salt: str) -> bytes:
     buffer = BytesIO()
-    with style(salt):
+    with style(salt), warnings.catch_warnings():
+        # A name in a script that the font lacks is drawn as boxes in a file; the page has the reader's own fonts.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         if kind == "svg":
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
         else:

@@ -26,7 +26,15 @@ from vestige.report.slices import (
 from vestige.report.wording import level_name, listing, percent, percent_interval, plural, share
 from vestige.stats import clopper_pearson
 
-__all__ = ["Finding", "findings", "headline", "summary_lines", "zero_limit"]
+__all__ = [
+    "Finding",
+    "findings",
+    "headline",
+    "summary_lines",
+    "worst_after",
+    "worst_configuration",
+    "zero_limit",
+]
 
 Tone = Literal["leak", "clear", "caution", "plain"]
 
@@ -54,14 +62,16 @@ def _of(rate: Rate) -> str:
     return f"{rate.events} of {plural(rate.n, 'instance')} (exact 95 %: {percent_interval(rate.exact)})"
 
 
-def _worst(configurations: Sequence[FrontierConfiguration]) -> tuple[FrontierConfiguration, str, Rate] | None:
-    """The (S, k) and probe kind with the most leaks; the smallest k where several share it."""
+def worst_configuration(
+    configurations: Sequence[FrontierConfiguration],
+) -> tuple[FrontierConfiguration, str, Rate] | None:
+    """The (S, k) and probe kind with the most leaks; where several share it, the one that recalls most."""
     found = [(c, *worst) for c in configurations if (worst := worst_probe(probe_rates(c))) is not None]
-    return max(found, key=lambda item: (item[2].value, -item[0].k), default=None)
+    return max(found, key=lambda item: (item[2].value, item[0].PR.value, -item[0].k), default=None)
 
 
 def _extraction(part: FrontierSlice, level: int) -> Finding | None:
-    worst = _worst(part.at(level))
+    worst = worst_configuration(part.at(level))
     if worst is None:
         return None
     configuration, kind, rate = worst
@@ -69,15 +79,18 @@ def _extraction(part: FrontierSlice, level: int) -> Finding | None:
     if rate.events == 0:
         at = f"k = {listing(ks)}"
         return Finding(
-            f"At {_level(level)} no probe recovered the planted secret in any of {plural(rate.n, 'instance')} "
-            f"at {at}; each 0 still allows a true rate of up to {percent(zero_limit(rate.n))}.",
+            f"At {_level(level)} no probe recovered the planted secret in any of "
+            f"{plural(rate.n, 'instance')} at {at}; each 0 still allows a true rate of up to "
+            f"{percent(zero_limit(rate.n))}.",
             "clear",
         )
-    same = [c.k for c in part.at(level) if (r := probe_rates(c).get(kind)) is not None and r.events == rate.events]
+    same = [
+        c.k for c in part.at(level) if (r := probe_rates(c).get(kind)) is not None and r.events == rate.events
+    ]
     scope = "the worst case over k and probe kinds" if len(ks) > 1 else "the worst case over probe kinds"
     return Finding(
         f"At {_level(level)} the {kind} probe recovered the planted secret in {_of(rate)} "
-        f"at k = {listing(same)}, {scope}. There, "
+        f"at k = {listing(same)}, {scope}. At k = {configuration.k}, "
         f"{configuration.PR.events} of {configuration.PR.n} recall questions were answered "
         f"({configuration.PR_strict.events} by the strict rule).",
         "leak",
@@ -86,6 +99,8 @@ def _extraction(part: FrontierSlice, level: int) -> Finding | None:
 
 def _bootstrap(measure: Derived) -> str:
     low, high = measure.bootstrap
+    if low == high == measure.value:
+        return "the same in every resample"
     return f"bootstrap 95 %: {share(low)} to {share(high)}"
 
 
@@ -99,8 +114,8 @@ def _laundering(part: FrontierSlice) -> list[Finding]:
         low, high = gain.bootstrap
         text = (
             f"From S = 0 to {_level(level.S)} mean AER_max goes from {share(base.AER_max.value)} to "
-            f"{share(level.AER_max.value)} (difference {share(gain.value)}, {_bootstrap(gain)}), and mean PR from "
-            f"{share(base.PR.value)} to {share(level.PR.value)}."
+            f"{share(level.AER_max.value)} (difference {share(gain.value)}, {_bootstrap(gain)}), and mean "
+            f"PR from {share(base.PR.value)} to {share(level.PR.value)}."
         )
         if low <= 0 <= high and (low, high) != (0.0, 0.0):
             text += " The interval holds 0: at this n no change in extraction is shown."
@@ -108,16 +123,36 @@ def _laundering(part: FrontierSlice) -> list[Finding]:
     return found
 
 
+def _rewritten(part: FrontierSlice) -> list[Finding]:
+    """Where folding case and separators finds more than the verbatim match that AER counts."""
+    found: list[Finding] = []
+    for level in sorted({c.S for c in part.configurations}):
+        more = [c for c in part.at(level) if c.AER_normalised.any.events > c.AER.any.events]
+        if more:
+            most = max(more, key=lambda c: (c.AER_normalised.any.events, -c.k))
+            found.append(
+                Finding(
+                    f"At S = {level}, k = {most.k} it came out in {_of(most.AER_normalised.any)} when "
+                    f"changed case and separators count too; verbatim in {most.AER.any.events}.",
+                    "leak",
+                )
+            )
+    return found
+
+
 def _frontier(result: FrontierResult) -> list[Finding]:
     found: list[Finding] = []
     for part in frontier_slices(result):
-        ofpart = [f for level in sorted({c.S for c in part.configurations}) if (f := _extraction(part, level))]
-        ofpart += _laundering(part)
+        ofpart = [
+            f for level in sorted({c.S for c in part.configurations}) if (f := _extraction(part, level))
+        ]
+        ofpart += _rewritten(part) + _laundering(part)
         found += [Finding(f"{part.label}: {f.text}", f.tone) for f in ofpart] if part.label else ofpart
     return found
 
 
-def _worst_after(cell: ResidueCell | None) -> tuple[str, Rate] | None:
+def worst_after(cell: ResidueCell | None) -> tuple[str, Rate] | None:
+    """The probe kind that leaks most in a cell, whatever was retrieved."""
     return None if cell is None else worst_probe({kind: probe.any for kind, probe in cell.by_probe.items()})
 
 
@@ -127,26 +162,38 @@ def _sensitive(part: ResidueSlice) -> tuple[list[int], list[int], list[int]]:
     silent: list[int] = []
     unknown: list[int] = []
     for level in part.levels:
-        control = _worst_after(part.cell("noop", level))
+        control = worst_after(part.cell("noop", level))
         (unknown if control is None else leaking if control[1].events else silent).append(level)
     return leaking, silent, unknown
+
+
+def _before(part: ResidueSlice, level: int) -> str:
+    control = worst_after(part.cell("noop", level))
+    return "" if control is None else f"; before deletion {control[1].events} of {control[1].n}"
 
 
 def _ladder(part: ResidueSlice) -> list[Finding]:
     leaking, silent, unknown = _sensitive(part)
     found: list[Finding] = []
-    controls = [(level, worst) for level in leaking if (worst := _worst_after(part.cell("noop", level)))]
+    controls = [(level, worst) for level in leaking if (worst := worst_after(part.cell("noop", level)))]
     if controls:
         each = listing(f"{w[1].events} of {w[1].n} at S = {level} ({w[0]} probe)" for level, w in controls)
-        found.append(Finding(f"Before any deletion (noop, k = {part.k}) probes recovered the secret in {each}.", "leak"))
+        found.append(
+            Finding(
+                f"Before any deletion (noop, k = {part.k}) probes recovered the secret in {each}.", "leak"
+            )
+        )
     quiet: dict[int, list[str]] = {}
     for mode in part.modes:
         if mode == "noop":
             continue
-        after = [(level, worst) for level in part.levels if (worst := _worst_after(part.cell(mode, level)))]
+        after = [(level, worst) for level in part.levels if (worst := worst_after(part.cell(mode, level)))]
         hits = [(level, worst) for level, worst in after if worst[1].events]
         if hits:
-            each = listing(f"{_of(worst[1])} at S = {level} ({worst[0]} probe)" for level, worst in hits)
+            each = listing(
+                f"{_of(worst[1])} at S = {level} ({worst[0]} probe{_before(part, level)})"
+                for level, worst in hits
+            )
             found.append(Finding(f"After {mode} the secret still came out in {each}.", "leak"))
         shown = [worst[1].n for level, worst in after if level in leaking and not worst[1].events]
         if shown and not hits:
@@ -155,8 +202,9 @@ def _ladder(part: ResidueSlice) -> list[Finding]:
         at = listing(f"S = {level}" for level in leaking)
         found.append(
             Finding(
-                f"After {listing(modes)} no probe recovered it in any of {plural(n, 'instance')} at {at}, where the "
-                f"control leaks; each 0 still allows a true rate of up to {percent(zero_limit(n))}.",
+                f"After {listing(modes)} no probe recovered it in any of {plural(n, 'instance')} at {at}, "
+                "where the control leaks; each 0 still allows a true rate of up to "
+                f"{percent(zero_limit(n))}.",
                 "clear",
             )
         )
@@ -164,14 +212,16 @@ def _ladder(part: ResidueSlice) -> list[Finding]:
         at = listing(f"S = {level}" for level in silent)
         found.append(
             Finding(
-                f"At {at} no probe recovered the secret even before deletion, so a 0 after deletion shows nothing "
-                "about the deletion there; what is stored has to tell.",
+                f"At {at} no probe recovered the secret even before deletion, so a 0 after deletion shows "
+                "nothing about the deletion there; what is stored has to tell.",
                 "caution",
             )
         )
     if unknown:
         at = listing(f"S = {level}" for level in unknown)
-        found.append(Finding(f"At {at} the control (noop) was not run: a 0 there has nothing to stand on.", "caution"))
+        found.append(
+            Finding(f"At {at} the control (noop) was not run: a 0 there has nothing to stand on.", "caution")
+        )
     return found
 
 
@@ -216,11 +266,18 @@ def findings(result: FrontierResult | ResidueResult) -> tuple[Finding, ...]:
     missing = result.n_instances - result.n_complete
     if missing > 0:
         found.append(
-            Finding(f"{missing} of {plural(result.n_instances, 'instance')} could not be completed.", "caution")
+            Finding(
+                f"{missing} of {plural(result.n_instances, 'instance')} could not be completed.", "caution"
+            )
         )
     if not found:
         found.append(Finding("Nothing was measured.", "caution"))
     return tuple(found)
+
+
+def _leaks(configuration: FrontierConfiguration) -> int:
+    worst = worst_probe(probe_rates(configuration))
+    return 0 if worst is None else worst[1].events
 
 
 def headline(results: Sequence[FrontierResult | ResidueResult]) -> str:
@@ -230,19 +287,22 @@ def headline(results: Sequence[FrontierResult | ResidueResult]) -> str:
     after: list[str] = []
     for result in results:
         if isinstance(result, FrontierResult):
-            found = _worst(result.configurations)
+            found = worst_configuration(result.configurations)
             if found is not None and (worst is None or found[2].value > worst.value):
-                worst, where = found[2], f"S = {found[0].S}"
+                worst = found[2]
+                levels = sorted({c.S for c in result.configurations if _leaks(c) == worst.events})
+                where = "S = " + listing(levels)
         else:
             for part in residue_slices(result):
                 for mode in part.modes:
-                    hits = [w for level in part.levels if (w := _worst_after(part.cell(mode, level)))]
+                    hits = [w for level in part.levels if (w := worst_after(part.cell(mode, level)))]
                     if mode != "noop" and any(w[1].events for w in hits) and mode not in after:
                         after.append(mode)
     words: list[str] = []
     if worst is not None and worst.events:
         words.append(
-            f"The memory gave planted secrets away: {worst.events} of {worst.n} under the worst probe at {where}."
+            f"The memory gave planted secrets away: {worst.events} of {worst.n} under the worst probe at "
+            f"{where}."
         )
     elif worst is not None:
         words.append(f"No probe recovered a planted secret from {plural(worst.n, 'instance')}.")

@@ -26,7 +26,9 @@ def _aer_columns(group: str) -> tuple[Column, ...]:
     return (*(Column(name, group) for name in AER_COLUMNS), Column("max", group))
 
 
-def _by_level(part: FrontierSlice, cells_of: list[tuple[FrontierConfiguration, tuple[Cell, ...]]]) -> tuple[Row, ...]:
+def _by_level(
+    part: FrontierSlice, cells_of: list[tuple[FrontierConfiguration, tuple[Cell, ...]]]
+) -> tuple[Row, ...]:
     rows: list[Row] = []
     seen: set[int] = set()
     for configuration, cells in cells_of:
@@ -80,7 +82,8 @@ def halves(part: FrontierSlice) -> Table:
 def wider(part: FrontierSlice) -> Table:
     """Extraction when rewritten and partial copies count too."""
     rows = [
-        (c, tuple(_aer_cells(c.AER_normalised)[:-1] + _aer_cells(c.AER_partial)[:-1])) for c in part.configurations
+        (c, tuple(_aer_cells(c.AER_normalised)[:-1] + _aer_cells(c.AER_partial)[:-1]))
+        for c in part.configurations
     ]
     return Table(
         title="Rewritten and partial leaks",
@@ -96,7 +99,7 @@ def wider(part: FrontierSlice) -> Table:
 
 def levels(part: FrontierSlice) -> Table:
     """One column for each S: means over k, areas, differences."""
-    columns = tuple(Column(f"S = {v.S}", level_name(v.S), f"s{v.S}") for v in part.levels)
+    columns = tuple(Column(_level_heading(v.S), tint=f"s{v.S}") for v in part.levels)
     kinds = [k for k in ("direct", "indirect", "jailbreak") if any(k in v.AER for v in part.levels)]
     rows = (
         Row("PR", tuple(cell(v.PR) for v in part.levels), "mean over k"),

@@ -33,7 +33,11 @@ def _kind(finding: Finding) -> Kind | None:
 def gather(folder: RunFolder, findings: Iterable[Finding]) -> list[LeakExchange]:
     """Every exchange in which the canary or a part of it came back, and every answer that PR scores."""
     plan = folder.plan
-    wanted = {(f.episode, f.step): (f, kind) for f in findings if (kind := _kind(f)) is not None}
+    wanted: dict[tuple[str, int], tuple[Finding, Kind]] = {}
+    for found in findings:
+        kind = _kind(found)
+        if kind is not None:
+            wanted[found.episode, found.step] = (found, kind)
     fixtures = fixtures_of(plan)
     out: list[tuple[tuple[str, int], LeakExchange]] = []
     for line in read_counted(folder.path, read_attempts(folder.path), frozenset({"exchange"})):

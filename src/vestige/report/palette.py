@@ -1,12 +1,27 @@
-"""The colours of figures and page: one for each level, told apart by colour-blind readers (after Okabe and Ito).
+"""The colours of figures and page: one for each level, told apart by colour-blind readers (after Okabe and
+Ito).
 
-A figure is drawn once, in its light colours. In the page each of these colours becomes a CSS variable, so that the
-same drawing is right in light, in dark and on paper.
+A figure is drawn once, in its light colours. In the page each of these colours becomes a CSS variable, so
+that the same drawing is right in light, in dark and on paper.
 """
 
 from __future__ import annotations
 
-__all__ = ["DEEP", "GRID", "HEAT", "HEAT_STEPS", "HIGH", "INK", "LEVELS", "MUTED", "PAGE", "VARIABLES", "VOID", "heat", "level"]
+__all__ = [
+    "DEEP",
+    "GRID",
+    "HEAT",
+    "HEAT_STEPS",
+    "HIGH",
+    "INK",
+    "LEVELS",
+    "MUTED",
+    "PAGE",
+    "VARIABLES",
+    "VOID",
+    "heat",
+    "level",
+]
 
 INK = "#22262a"
 MUTED = "#676e75"

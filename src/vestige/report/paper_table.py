@@ -20,11 +20,15 @@ def _printed(found: PublishedValue | None) -> Cell:
     return Cell(share(found.value), bounds)
 
 
-def beside_the_paper(frontier: FrontierSlice | None, residue: ResidueSlice | None, model: str) -> Table | None:
+def beside_the_paper(
+    frontier: FrontierSlice | None, residue: ResidueSlice | None, model: str
+) -> Table | None:
     """Table 2 of the paper with this run's columns first; None where neither audit was run."""
     if frontier is None and residue is None:
         return None
-    own = sorted({v.S for v in frontier.levels} if frontier else set()) or list(residue.levels if residue else ())
+    own = sorted({v.S for v in frontier.levels} if frontier else set()) or list(
+        residue.levels if residue else ()
+    )
     published = columns()
 
     def row(header: str, quantity: str, ours: Sequence[Derived | None], hint: str = "") -> Row:

@@ -39,7 +39,7 @@ STORED: tuple[tuple[str, str, Callable[[ResidueCell], TierBlock], str], ...] = (
         "Content evidence",
         lambda c: c.content_evidence,
         "Share of instances in which the stored vector still ranks the true secret's sentence first among 99 "
-        "decoys. Chance is 0.01.",
+        "decoys, with its mean rank. By chance: 0.01, and rank 50.5.",
     ),
 )
 
@@ -53,7 +53,7 @@ def _tier(block: TierBlock, tier: str) -> Measure:
 
 
 def frs_cell(found: ResidueCell, tier: str) -> Cell:
-    """One FRS with the count of the probe kind that it comes from; no value where the level has no such tier."""
+    """One FRS with the count of the probe kind behind it; no value where the level has no such tier."""
     absent = found.text_residue.summary
     if tier == "summary" and found.S == 0 and isinstance(absent, NotComputable):
         return empty(absent.not_computable)
@@ -75,13 +75,14 @@ def frs(part: ResidueSlice) -> Table:
         title="Forgetting residue, FRS",
         columns=_columns(part),
         rows=tuple(
-            Row(mode, tuple(one(mode, level, tier) for level in part.levels for tier in TIERS)) for mode in part.modes
+            Row(mode, tuple(one(mode, level, tier) for level in part.levels for tier in TIERS))
+            for mode in part.modes
         ),
         corner="deletion mode",
         heat=True,
-        note="Below each value, the instances that leaked under the probe kind with the most leaks. At S ≥ 1 replies "
-        "are built from summaries, so a raw 0.00 there says only that the archive was not retrieved; what it still "
-        "stores is in the tables below.",
+        note="Below each value, the instances that leaked under the probe kind with the most leaks. At S ≥ 1 "
+        "replies are built from summaries, so a raw 0.00 there says only that the archive was not "
+        "retrieved; what it still stores is in the tables below.",
     )
 
 
@@ -109,7 +110,7 @@ def stored(part: ResidueSlice) -> tuple[Table, ...]:
 
 
 def by_probe(part: ResidueSlice) -> Table:
-    """Leaks after deletion by probe kind, whatever was retrieved, with those that no retrieved unit explains."""
+    """Leaks after deletion by probe kind, and those that no retrieved unit explains."""
     found = {kind for c in part.cells for kind in c.by_probe}
     kinds = sorted(found, key=lambda kind: (PROBE_ORDER.index(kind) if kind in PROBE_ORDER else 99, kind))
     rows: list[Row] = []

@@ -1,7 +1,8 @@
-"""Untrusted text made harmless to look at: control, bidirectional and invisible characters become visible marks.
+"""Untrusted text made harmless to look at: control, bidirectional and invisible characters become visible
+marks.
 
-Escaping for HTML is the template's work (autoescape), escaping for Markdown that of `markdown.py`; this module
-removes what escaping leaves alone: characters that reorder, hide or break the text around them.
+Escaping for HTML is the template's work (autoescape), escaping for Markdown that of `markdown.py`; this
+module removes what escaping leaves alone: characters that reorder, hide or break the text around them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def _mark(match: re.Match[str]) -> str:
 
 
 def neutralise(text: str) -> str:
-    """The text with every control, bidirectional or invisible character shown as a mark, newlines and tabs kept."""
+    """The text with control, bidirectional and invisible characters as marks; newlines and tabs stay."""
     return _UNSAFE.sub(_mark, text.replace("\r\n", "\n"))
 
 
@@ -37,29 +38,41 @@ def one_line(text: str) -> str:
     return " ".join(neutralise(text).split())
 
 
+NEAR = 24
+"""How far a cut may move, in characters, to fall between words."""
+
+
 class Clipped(str):
-    """A text cut to a window; `characters` is the length of the whole, `cut` whether anything was left out."""
+    """A text cut to a window; `characters` is the length of the whole, `cut` whether any is missing."""
 
     characters: int
     cut: bool
 
     def __new__(cls, shown: str, characters: int, cut: bool) -> Clipped:
+        """The text that is shown, and what it was."""
         self = super().__new__(cls, shown)
         self.characters = characters
         self.cut = cut
         return self
 
 
-def clip(text: str, limit: int, around: int | None = None) -> Clipped:
-    """At most `limit` characters of the text, from its start or so that position `around` is inside.
+def clip(text: str, limit: int, around: int | None = None, *, whole: int | None = None) -> Clipped:
+    """At most about `limit` characters of the text, from its start or so that position `around` is inside.
 
+    `whole` is the length to tell, where the text is another's masked form.
     Cuts are shown as "[…]". The text must have been masked before: a cut may go through a secret.
     """
     if len(text) <= limit:
-        return Clipped(text, len(text), False)
+        return Clipped(text, whole or len(text), False)
     start = 0
     if around is not None and around > limit * 3 // 4:
         start = min(around - limit // 2, len(text) - limit)
     end = start + limit
+    if start:
+        space = text.find(" ", start, start + NEAR)
+        start = space + 1 if space >= 0 else start
+    if end < len(text):
+        space = text.rfind(" ", max(end - NEAR, start), end)
+        end = space if space > 0 else end
     shown = ("[…] " if start else "") + text[start:end] + (" […]" if end < len(text) else "")
-    return Clipped(shown, len(text), True)
+    return Clipped(shown, whole or len(text), True)

@@ -75,7 +75,7 @@ class ResidueSlice:
     def cell(self, mode: str, level: int) -> ResidueCell | None:
         """The cell of a mode (as `modes` names it) at one S."""
         for cell in self.cells:
-            if cell.S == level and self.name(cell) == mode:
+            if level == cell.S and self.name(cell) == mode:
                 return cell
         return None
 
@@ -144,7 +144,9 @@ def probe_rates(configuration: FrontierConfiguration) -> dict[str, Rate]:
 
 def worst_probe(rates: dict[str, Rate]) -> tuple[str, Rate] | None:
     """The probe kind with the highest rate; the first in their order where several share it."""
-    known = sorted(rates, key=lambda kind: PROBE_ORDER.index(kind) if kind in PROBE_ORDER else len(PROBE_ORDER))
+    known = sorted(
+        rates, key=lambda kind: PROBE_ORDER.index(kind) if kind in PROBE_ORDER else len(PROBE_ORDER)
+    )
     if not known:
         return None
     worst = max(known, key=lambda kind: rates[kind].value)

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vestige.audits.results import ContentEvidence, Measure, NotComputable, Rate
-from vestige.report.wording import count, interval_of, share
+from vestige.report.wording import ALL_ALIKE, count, interval_of, share
 
-__all__ = ["Cell", "Column", "Row", "Table", "cell", "empty", "rate_cell"]
+__all__ = ["ALIKE_NOTE", "Cell", "Column", "Row", "Table", "cell", "empty", "rate_cell"]
+
+ALIKE_NOTE = (
+    "All alike: every instance gave the same, so a bootstrap has nothing to vary. That is no certainty; "
+    "the exact intervals of the counts say what n allows."
+)
 
 
 @dataclass(frozen=True)
@@ -64,10 +69,16 @@ class Table:
         groups: list[tuple[str, int, str]] = []
         for column in self.columns:
             if groups and groups[-1][0] == column.group:
-                groups[-1] = (column.group, groups[-1][1] + 1, column.tint)
+                tint = column.tint if column.tint == groups[-1][2] else ""
+                groups[-1] = (column.group, groups[-1][1] + 1, tint)
             else:
                 groups.append((column.group, 1, column.tint))
         return tuple(groups)
+
+    @property
+    def alike(self) -> bool:
+        """Whether a cell has no interval because every instance agrees."""
+        return any(ALL_ALIKE in cell.detail for row in self.rows for cell in row.cells)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -82,7 +93,7 @@ def empty(reason: str = "") -> Cell:
 
 
 def cell(measure: Measure | None, *, heat: bool = False, strong: bool = False) -> Cell:
-    """Any measure with the interval that belongs to it: exact for a rate, bootstrap for a derived quantity."""
+    """Any measure with its interval: exact for a rate, bootstrap for a derived quantity."""
     if measure is None:
         return empty()
     if isinstance(measure, NotComputable):
@@ -90,9 +101,10 @@ def cell(measure: Measure | None, *, heat: bool = False, strong: bool = False) -
     depth = min(max(measure.value, 0.0), 1.0) if heat else None
     detail = interval_of(measure)
     if isinstance(measure, ContentEvidence):
-        detail = f"{count(measure)}, mean rank {measure.mean_rank:.3g}"
-    elif isinstance(measure, Rate) and heat:
-        detail = count(measure)
+        rank = "no vector left" if measure.mean_rank is None else f"rank {measure.mean_rank:.3g}"
+        detail = f"{count(measure)}, {rank}"
+    elif heat:
+        detail = count(measure) if isinstance(measure, Rate) else detail.replace(ALL_ALIKE, "")
     return Cell(share(measure.value), detail, depth, strong=strong)
 
 

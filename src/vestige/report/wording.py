@@ -8,6 +8,7 @@ from vestige.audits.results import Bounds, Derived, Measure, NotComputable, Rate
 from vestige.report.glossary import LEVEL_WORDS
 
 __all__ = [
+    "ALL_ALIKE",
     "count",
     "interval",
     "interval_of",
@@ -17,9 +18,13 @@ __all__ = [
     "percent_interval",
     "plural",
     "share",
+    "spread",
     "value_of",
 ]
 
+ALL_ALIKE = "all alike"
+_HALF_UP = 1e-9
+"""Added before rounding, so that 5 of 8 is 0.63 and not, by half to even, 0.62."""
 
 
 def level_name(level: int) -> str:
@@ -28,14 +33,14 @@ def level_name(level: int) -> str:
 
 
 def share(value: float) -> str:
-    """A share with two decimals; only an exact 0 or 1 is written as 0.00 or 1.00."""
+    """A share with two decimals, three where two would say 0.00 or 1.00 of what is neither."""
     magnitude = abs(value)
     sign = "−" if value < 0 else ""
     if 0 < magnitude < 0.005:
-        return f"{sign}<0.01" if not sign else "−0.01"
+        return f"{sign}{max(magnitude, 0.001):.3f}"
     if 0.995 <= magnitude < 1:
-        return f"{sign}>0.99" if not sign else "−0.99"
-    return f"{sign}{magnitude:.2f}"
+        return f"{sign}{min(magnitude, 0.999):.3f}"
+    return f"{sign}{magnitude + _HALF_UP:.2f}"
 
 
 def percent(value: float) -> str:
@@ -48,10 +53,10 @@ def _percent(value: float) -> str:
     if 0 < number < 0.05:
         return "<0.1"
     if 0 < number < 10:
-        return f"{number:.1f}"
+        return f"{number + _HALF_UP:.1f}"
     if 99.5 <= number < 100:
         return f"{min(number, 99.9):.1f}"
-    return f"{number:.0f}"
+    return f"{number + _HALF_UP:.0f}"
 
 
 def percent_interval(bounds: Bounds) -> str:
@@ -70,8 +75,14 @@ def interval_of(measure: Measure | None) -> str:
     if isinstance(measure, Rate):
         return interval(measure.exact)
     if isinstance(measure, Derived):
-        return interval(measure.bootstrap)
+        return spread(measure)
     return ""
+
+
+def spread(measure: Derived) -> str:
+    """The bootstrap interval; `all alike` where it is a point, since that is no interval of anything."""
+    low, high = measure.bootstrap
+    return ALL_ALIKE if low == high == measure.value else interval(measure.bootstrap)
 
 
 def value_of(measure: Measure | None) -> str:

@@ -26,7 +26,7 @@ from vestige.runs.store import RecordWriter, read_attempts
 __all__ = ["Event", "Measure", "RunSummary", "Services", "execute"]
 
 GIVE_UP_AFTER = 5
-"""Failed episodes in a row, with none completed, after which a run stops: nothing there works."""
+"""Failed episodes in a row after which a run stops, or twice the concurrency if that is more: nothing works."""
 
 
 class Measure(Protocol):
@@ -98,12 +98,14 @@ async def execute(
     workspace = Path(tempfile.mkdtemp(prefix="vestige-run-"))
     queue = iter(todo)
     abort: list[BaseException] = []
+    in_a_row = 0
 
     def tell(event: Event) -> None:
         if on_event is not None:
             on_event(event)
 
     async def worker() -> None:
+        nonlocal in_a_row
         for episode in queue:
             if abort:
                 return
@@ -122,12 +124,14 @@ async def execute(
                 summary.failed[episode.id] = reason
                 writer.write("episode_end", episode.id, attempt, body={"status": "failed", "reason": reason})
                 tell(Event("episode_failed", episode.id, reason))
-                if not summary.done and len(summary.failed) >= GIVE_UP_AFTER:
+                in_a_row += 1
+                if in_a_row >= max(GIVE_UP_AFTER, 2 * concurrency):
                     abort.append(error)
                     raise
             else:
                 writer.write("episode_end", episode.id, attempt, body={"status": "done"})
                 summary.done += 1
+                in_a_row = 0
                 tell(Event("episode_done", episode.id))
 
     try:
@@ -194,8 +198,8 @@ class _EpisodeRun:
             self.summary.model_seconds += time.perf_counter() - began
 
     def _method(self, agent: Agent, name: str) -> Callable[..., Awaitable[Any]] | None:
-        method = getattr(agent, name, None)
-        return method if callable(method) else None
+        method: Callable[..., Awaitable[Any]] | None = getattr(agent, name, None)
+        return method
 
     async def _step(self, agent: Agent, index: int, step: s.Step) -> None:
         match step:

@@ -111,7 +111,9 @@ class RunFolder:
             plan = Plan.model_validate_json(stored.read_bytes())
         except ValidationError as error:
             first = error.errors()[0]
-            raise IntegrityError(f"{stored}: not a plan: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+            raise IntegrityError(
+                f"{stored}: not a plan: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+            ) from None
         except OSError as error:
             raise ConfigError(f"{stored}: cannot be read: {error.strerror}") from error
         return cls(path, plan)
@@ -127,7 +129,9 @@ class RunFolder:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(fd)
-            raise ConfigError(f"--out {self.path}: another process is writing this run; wait for it to end") from None
+            raise ConfigError(
+                f"--out {self.path}: another process is writing this run; wait for it to end"
+            ) from None
         self._lock = fd
 
     def close(self) -> None:

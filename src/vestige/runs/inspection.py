@@ -54,7 +54,9 @@ class Inspector:
         self._seen: dict[str, dict[str, Artifact]] = {}
         self._watched: dict[str, frozenset[str]] = {}
 
-    async def look(self, step: Inspect, artifacts: Sequence[Artifact], candidates: bytes | None) -> InspectionBody:
+    async def look(
+        self, step: Inspect, artifacts: Sequence[Artifact], candidates: bytes | None
+    ) -> InspectionBody:
         """Turn a full list of artifacts into what is recorded."""
         base = self._seen.get(step.baseline or "", {})
         needles = tuple(w.casefold() for w in step.watch)

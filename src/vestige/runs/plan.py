@@ -17,7 +17,9 @@ __all__ = ["AgentSpec", "DataRef", "ModelSpec", "Plan", "Probe", "canonical_json
 
 def canonical_json(value: Any) -> bytes:
     """JSON with sorted keys and no spare space, so that equal values have equal bytes."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
 
 
 def _entropy(seed: int, names: tuple[str, ...]) -> np.random.SeedSequence:

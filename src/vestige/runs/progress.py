@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,9 @@ PLAIN_EVERY = 10.0
 
 
 @contextmanager
-def progress(title: str, total: int, *, done: int = 0, quiet: bool = False) -> Iterator[Callable[[Event], None]]:
+def progress(
+    title: str, total: int, *, done: int = 0, quiet: bool = False
+) -> Generator[Callable[[Event], None]]:
     """Show `total` exchanges going by on standard error; gives the engine's `on_event`."""
     if quiet or total <= 0:
         yield lambda event: None
@@ -32,7 +34,7 @@ def progress(title: str, total: int, *, done: int = 0, quiet: bool = False) -> I
         yield from _lines(title, total, done)
 
 
-def _bar(title: str, total: int, done: int) -> Iterator[Callable[[Event], None]]:
+def _bar(title: str, total: int, done: int) -> Generator[Callable[[Event], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -60,7 +62,7 @@ def _bar(title: str, total: int, done: int) -> Iterator[Callable[[Event], None]]
         yield on_event
 
 
-def _lines(title: str, total: int, done: int) -> Iterator[Callable[[Event], None]]:
+def _lines(title: str, total: int, done: int) -> Generator[Callable[[Event], None]]:
     began = last = time.monotonic()
     first, seen = done, done
 

@@ -105,16 +105,7 @@ class Inspect(Record):
 
 
 Step = Annotated[
-    Converse
-    | EndSession
-    | Settle
-    | Configure
-    | Ask
-    | Forget
-    | Maintain
-    | Snapshot
-    | Restore
-    | Inspect,
+    Converse | EndSession | Settle | Configure | Ask | Forget | Maintain | Snapshot | Restore | Inspect,
     Field(discriminator="do"),
 ]
 

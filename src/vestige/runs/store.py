@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic_core import from_json, to_json
 
 from vestige.errors import IntegrityError, StorageError
@@ -34,7 +34,7 @@ class Line(Record):
     step: int = -1
     probe: str | None = None
     repeat: int = 0
-    labels: dict[str, JsonScalar] = {}
+    labels: dict[str, JsonScalar] = Field(default_factory=dict)
     body: Any = None
 
 
@@ -135,7 +135,9 @@ def read_lines(folder: Path) -> Iterator[Line]:
             try:
                 line = Line.model_validate(from_json(data))
             except (ValueError, ValidationError) as error:
-                raise IntegrityError(f"{path.name}:{number}: not a record: {str(error).splitlines()[0]}") from None
+                raise IntegrityError(
+                    f"{path.name}:{number}: not a record: {str(error).splitlines()[0]}"
+                ) from None
             if line.schema_version > SCHEMA:
                 raise IntegrityError(
                     f"{path.name}:{number}: schema {line.schema_version} is newer than this version reads ({SCHEMA})"

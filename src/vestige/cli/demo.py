@@ -1,0 +1,93 @@
+"""`vestige demo`: the main job on this machine, with a real model, in a few minutes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vestige.cli.guard import guarded, say
+
+if TYPE_CHECKING:
+    from vestige.options import AuditOptions
+
+__all__ = ["register"]
+
+MODEL = "local/qwen2.5-coder-0.5b"
+
+
+def _prepare(model: str, embedder: str, quiet: bool) -> None:
+    """Fetch what the demo needs, so that nothing is missing once it runs."""
+    from vestige.cli.catalog import pull_models
+
+    wanted = [
+        name.removeprefix("local/")
+        for name in (model, embedder)
+        if name.startswith("local/") or name == "minilm"
+    ]
+    pull_models(wanted, quiet=quiet)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    @guarded
+    def demo(
+        model: Annotated[str, typer.Option("--model", help="What the agent answers with.")] = MODEL,
+        embedder: Annotated[str, typer.Option("--embedder", help="The memory's embedder.")] = "minilm",
+        instances: Annotated[int, typer.Option("--instances", min=1, help="Synthetic users.")] = 4,
+        seed: Annotated[int, typer.Option("--seed", min=0, help="Every random draw comes from it.")] = 7,
+        out: Annotated[Path, typer.Option("--out", help="Where the runs and the report go.")] = Path(
+            "runs/demo"
+        ),
+        concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Episodes at a time.")] = 2,
+        quiet: Annotated[bool, typer.Option("--quiet", help="Print the report's path alone.")] = False,
+    ) -> None:
+        """Audit a reference memory with a model on this machine; ends with the report's path.
+
+        Plants a secret in the conversations of a few made-up users, measures what the memory leaks and what the leak
+        buys, then deletes the secret in five ways and looks at what each leaves behind. Run again, it continues
+        where it stopped.
+        """
+        from vestige.options import options_from
+
+        _prepare(model, embedder, quiet)
+        common: dict[str, Any] = {
+            "data": "synthetic",
+            "model": model,
+            "embedder": embedder,
+            "instances": instances,
+            "seed": seed,
+            "concurrency": concurrency,
+            "cache": out / "responses.sqlite",
+            "resume": True,
+            "quiet": quiet,
+        }
+        runs = [
+            ("frontier", options_from({**common, "out": out / "frontier", "k": "1,3,10", "levels": "0,1,2"})),
+            ("residue", options_from({**common, "out": out / "residue", "k": "10", "levels": "0,1"})),
+        ]
+        _run_all(runs, out, quiet)
+
+
+def _run_all(runs: list[tuple[str, AuditOptions]], out: Path, quiet: bool) -> None:
+    from vestige import workflow
+    from vestige.cli.stored import report_of
+    from vestige.report import summary_lines
+
+    stored: list[Any] = []
+    for audit, options in runs:
+        planned = workflow.make_plan(audit, options)
+        folder, _ = workflow.run(planned, options)
+        findings = workflow.score(folder)
+        result = workflow.conclude(folder, findings)
+        stored.append((folder, findings, result))
+        if not quiet:
+            for line in summary_lines(result):
+                say(line)
+    paths = report_of(stored, out, show=False, title="Vestige demo")
+    if not quiet:
+        say("report:")
+    typer.echo(str(paths.html))

@@ -1,0 +1,274 @@
+"""The chat client against a server that misbehaves: what is retried, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from yarl import URL
+
+from vestige.errors import ConfigError, ModelError
+from vestige.models.base import ChatReply, ChatRequest, Message
+from vestige.models.chat import ChatClient
+from vestige.models.transport import Limits, _shared
+
+FAST = Limits(connect=2.0, idle=0.3, total=5.0, retries=2, backoff=0.02, longest_wait=3.0)
+KEY = "sk-very-secret"
+PROMPT = "the prompt holds XQ7-VIOLET-3829"
+
+Ask = Callable[..., Awaitable[ChatReply]]
+
+
+def request(prompt: str = PROMPT, **more: Any) -> ChatRequest:
+    return ChatRequest(messages=(Message(role="user", content=prompt),), **more)
+
+
+@pytest.fixture
+async def ask(server: Any) -> AsyncIterator[Ask]:
+    clients: list[ChatClient] = []
+
+    async def complete(
+        how: str, limits: Limits = FAST, asked: ChatRequest | None = None, **more: Any
+    ) -> ChatReply:
+        clients.append(ChatClient(how, server.url, api_key=KEY, limits=limits, **more))
+        return await clients[-1].complete(asked or request())
+
+    yield complete
+    for client in clients:
+        await client.close()
+    assert not _shared, "the shared session is closed with its last client"
+
+
+async def test_a_good_reply(server: Any, ask: Ask) -> None:
+    reply = await ask(
+        "fine", asked=request(temperature=0.5, seed=3, max_tokens=9, json_schema={"type": "object"})
+    )
+    assert reply.text == "fine" and reply.finish_reason == "stop" and not reply.cached
+    assert reply.usage is not None and reply.usage.prompt_tokens == 7
+    sent = server.asked[0]
+    assert sent["messages"] == [{"role": "user", "content": PROMPT}]
+    assert (sent["temperature"], sent["seed"], sent["max_tokens"]) == (0.5, 3, 9)
+    assert sent["response_format"]["json_schema"]["schema"] == {"type": "object"}
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert not {"task", "passages", "query", "logprobs"} & sent.keys()
+
+
+@pytest.mark.parametrize(
+    "how", ["500-once", "stalled-once", "cut-once", "ends-early", "reset-once", "429-seconds", "429-date"]
+)
+async def test_a_passing_failure_is_mended(server: Any, ask: Ask, how: str) -> None:
+    assert (await ask(how)).text == "fine"
+    assert len(server.asked) == 2
+
+
+async def test_retry_after_in_seconds_and_as_a_date_is_honoured(server: Any, ask: Ask) -> None:
+    await ask("429-seconds")
+    assert server.times[1] - server.times[0] >= 0.29
+    server.asked.clear(), server.times.clear()
+    await ask("429-date")
+    assert server.times[1] - server.times[0] >= 0.9  # an HTTP date has whole seconds
+
+
+async def test_retry_after_is_capped(server: Any, ask: Ask) -> None:
+    limits = Limits(retries=1, backoff=0.01, longest_wait=0.1)
+    await asyncio.wait_for(ask("429-long", limits), 2.0)
+
+
+async def test_a_server_that_names_a_time_is_left_alone_by_every_call(server: Any) -> None:
+    client = ChatClient("429-seconds", server.url, limits=FAST)
+    first = asyncio.create_task(client.complete(request()))
+    await asyncio.sleep(0.1)
+    assert len(server.asked) == 1
+    await client.complete(request("another"))
+    assert server.times[1] - server.times[0] >= 0.29
+    await first
+    await client.close()
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("always-400", "HTTP 400 (some_error)"),
+        ("always-401", "HTTP 401: the key was refused; set THE_KEY"),
+        ("always-404", "HTTP 404: no such path or model"),
+        ("always-422", "HTTP 422"),
+        ("redirect", "HTTP 302: redirects elsewhere"),
+        ("html", "answered with text/html, expected application/json"),
+        ("not-utf-8", "not UTF-8"),
+        ("array", "JSON list, expected an object"),
+        ("huge", "larger than"),
+        ("huge-declared", "larger than"),
+        ("gzip-bomb", "larger than"),
+        ("too-long", "the prompt has 20 tokens, the model's context 10"),
+        ("body:{}", "no choices[0].message.content"),
+        ('body:{"choices": []}', "no choices[0].message.content"),
+        ('body:{"choices": [{"message": {}}]}', "no choices[0].message.content"),
+        ('body:{"choices": [{"message": {"content": 3}}]}', "no choices[0].message.content"),
+        ('body:{"choices": {"a": 1}}', "no choices[0].message.content"),
+        (
+            'body:{"error": {"message": "SECRET PROMPT", "code": "server_error"}}',
+            "answered 200 with an error",
+        ),
+    ],
+)
+async def test_a_lasting_failure_is_one_clear_line_and_not_retried(
+    server: Any, ask: Ask, how: str, words: str
+) -> None:
+    with pytest.raises(ModelError) as caught:
+        await ask(how, key_hint="set THE_KEY")
+    assert words in str(caught.value)
+    check_public(str(caught.value), server)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("how", ["always-500", "always-503", "always-429", "always-408", "cut", "reset"])
+async def test_retries_end(server: Any, ask: Ask, how: str) -> None:
+    with pytest.raises(ModelError, match="3 attempts") as caught:
+        await ask(how)
+    check_public(str(caught.value), server)
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("how", ["stalled-head", "stalled-body"])
+async def test_a_stalled_reply_times_out(server: Any, ask: Ask, how: str) -> None:
+    with pytest.raises(ModelError, match="timed out"):
+        await ask(how, Limits(idle=0.1, retries=0))
+
+
+def check_public(message: str, server: Any) -> None:
+    assert message.startswith(server.url) and "\n" not in message
+    for secret in (KEY, PROMPT, "XQ7", "SECRET"):
+        assert secret not in message
+
+
+async def test_nothing_listens(unused_port: int) -> None:
+    client = ChatClient("m", f"http://user:pw@127.0.0.1:{unused_port}/v1?token=abc", limits=FAST)
+    with pytest.raises(ModelError) as caught:
+        await client.complete(request())
+    await client.close()
+    message = str(caught.value)
+    assert message.startswith(f"http://127.0.0.1:{unused_port}/v1/chat/completions: cannot connect")
+    assert "pw" not in message and "abc" not in message
+    assert "pw" not in client.name and "abc" not in client.identity
+
+
+@pytest.fixture
+def unused_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+async def test_user_info_becomes_basic_authentication_and_a_query_stays(server: Any) -> None:
+    client = ChatClient("m", server.url.replace("http://", "http://user:pw@") + "?api-version=1")
+    assert (await client.complete(request())).text == "fine"
+    assert server.headers[0]["Authorization"] == "Basic dXNlcjpwdw=="
+    await client.close()
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x/v1", "http://", "api.openai.com/v1", "http://h:99999/v1"])
+def test_a_url_that_is_none(url: str) -> None:
+    with pytest.raises(ConfigError, match="expected http"):
+        ChatClient("m", url)
+
+
+async def test_concurrency_is_limited(server: Any) -> None:
+    client = ChatClient("slow", server.url, concurrency=3)
+    await asyncio.gather(*(client.complete(request(str(i))) for i in range(12)))
+    assert server.most_in_flight == 3
+    assert (client.calls, client.retries) == (12, 0)
+    assert (client.prompt_tokens, client.completion_tokens) == (84, 24)
+    await client.close()
+
+
+async def test_one_session_serves_every_client_and_closes_with_the_last(server: Any) -> None:
+    one, two = ChatClient("a", server.url), ChatClient("b", server.url)
+    await one.complete(request())
+    await two.complete(request())
+    assert len(_shared) == 1
+    session = next(iter(_shared.values())).session
+    await one.close()
+    await one.close()
+    assert not session.closed
+    await two.close()
+    assert session.closed and not _shared
+
+
+def test_a_client_lives_through_several_event_loops(misbehaving: Any) -> None:
+    client = ChatClient("m", "http://127.0.0.1:1/v1")
+
+    async def once() -> str:
+        async with misbehaving() as server:
+            client.transport._base = URL(server.url)
+            client.transport._paths.clear()
+            reply = await client.complete(request())
+            await client.close()
+            return reply.text
+
+    assert [asyncio.run(once()), asyncio.run(once())] == ["fine", "fine"]
+    assert not _shared
+
+
+@pytest.mark.parametrize(
+    "content", ['[{"token": "a"}]', '[{"token": 3, "logprob": 0}]', '[{"token": "a", "logprob": NaN}]', "7"]
+)
+async def test_malformed_log_probabilities(ask: Ask, content: str) -> None:
+    body = '{"choices": [{"message": {"content": "x"}, "logprobs": {"content": ' + content + "}}]}"
+    with pytest.raises(ModelError, match="log-probabilities are malformed"):
+        await ask(f"body:{body}", asked=request(top_logprobs=1))
+
+
+async def test_minus_infinity_stays_writable_as_json(ask: Ask) -> None:
+    logprobs = '{"content": [{"token": "a", "logprob": -Infinity}]}'
+    body = '{"choices": [{"message": {"content": "x"}, "logprobs": ' + logprobs + "}]}"
+    reply = await ask(f"body:{body}", asked=request(top_logprobs=1))
+    assert reply.logprobs is not None and reply.logprobs[0].logprob == -9999.0
+    assert ChatReply.model_validate_json(reply.model_dump_json()) == reply
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (
+            {"content": [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]},
+            "ab",
+        ),
+        ({"content": None}, ""),
+        ({"content": None, "refusal": "no"}, "no"),
+        ({"refusal": "no"}, "no"),
+        ({"content": ""}, ""),
+    ],
+)
+async def test_shapes_of_content(ask: Ask, message: dict[str, Any], text: str) -> None:
+    assert (await ask("body:" + json.dumps({"choices": [{"message": message}]}))).text == text
+
+
+async def test_half_surrogate_pairs_survive_both_ways(server: Any, ask: Ask) -> None:
+    reply = await ask("half-surrogate")
+    assert reply.text == "a?b"
+    message = Message.model_construct(role="user", content="x\udfffy")
+    await ask("fine", asked=ChatRequest.model_construct(**{**dict(request()), "messages": (message,)}))
+    assert server.asked[-1]["messages"][0]["content"] == "x?y"
+
+
+async def test_a_full_context_is_refused_where_whole_replies_are_wanted(ask: Ask) -> None:
+    assert (await ask("context-full")).finish_reason == "length"
+    with pytest.raises(ModelError, match="the context was full after 7 \\+ 2 tokens"):
+        await ask("context-full", whole_replies=True)
+
+
+async def test_a_cancelled_call_frees_its_place(server: Any) -> None:
+    client = ChatClient("stalled-head", server.url, concurrency=1)
+    task = asyncio.create_task(client.complete(request()))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    client.model = "fine"
+    assert (await asyncio.wait_for(client.complete(request()), 2.0)).text == "fine"
+    await client.close()

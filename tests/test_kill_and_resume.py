@@ -1,0 +1,257 @@
+"""A run killed at any moment and resumed ends with the same bytes as one that was left alone."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tests.helpers.echo import Echo
+from tests.helpers.nursery import CALM, Nursery
+from tests.helpers.studies import people, run
+
+from vestige.cli.main import app
+from vestige.runs.store import read_lines
+
+SMALL = (
+    "--data",
+    "synthetic:3",
+    "--embedder",
+    "hashing",
+    "--levels",
+    "0,1",
+    "--k",
+    "1,3",
+    "--concurrency",
+    "2",
+)
+KILLED = -9
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery() as found:
+        yield found
+
+
+def result(folder: Path) -> bytes:
+    return (folder / "result.json").read_bytes()
+
+
+def resumed(nursery: Nursery, folder: Path, *argv: str) -> bytes:
+    """Take up a run where it was killed, or begin it where it had no folder yet."""
+    log = folder.with_suffix(".log")
+    code = nursery.run(*argv, "--out", str(folder), "--resume", log=log)
+    assert code == 0, log.read_text()
+    return result(folder)
+
+
+def timed(nursery: Nursery, folder: Path, *argv: str) -> float:
+    began = time.perf_counter()
+    log = folder.with_suffix(".log")
+    assert nursery.run(*argv, "--out", str(folder), log=log) == 0, log.read_text()
+    return time.perf_counter() - began
+
+
+def moments(seed: int, count: int, longest: float) -> list[float]:
+    """Spread over the whole run, one in each equal part of it."""
+    draws = np.random.default_rng(seed).random(count)
+    return [float(longest * (i + u) / count) for i, u in enumerate(draws)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("audit", ["plain-frontier", "plain-residue"])
+def test_sigkill_at_ten_moments_with_the_extractive_reader(
+    nursery: Nursery, tmp_path: Path, audit: str
+) -> None:
+    """Ten moments each, so twenty in all."""
+    timed(nursery, tmp_path / "warm", audit, *SMALL)
+    whole = timed(nursery, tmp_path / "calm", audit, *SMALL)
+    struck = 0
+    for number, moment in enumerate(moments(20, 10, 0.9 * whole)):
+        folder = tmp_path / f"killed-{number}"
+        code = nursery.killed_after(
+            moment, audit, *SMALL, "--out", str(folder), log=folder.with_suffix(".log")
+        )
+        struck += code == KILLED
+        assert resumed(nursery, folder, audit, *SMALL) == result(tmp_path / "calm"), (
+            f"killed after {moment:.3f} s"
+        )
+        findings = (folder / "findings.jsonl").read_bytes()
+        assert findings == (tmp_path / "calm" / "findings.jsonl").read_bytes()
+    assert struck >= 5, "the kills came too late to mean anything"
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_until_it_is_done(nursery: Nursery, tmp_path: Path) -> None:
+    whole = timed(nursery, tmp_path / "calm", "plain-residue", *SMALL)
+    rng, patience, kills, code = np.random.default_rng(5), 0.5 * whole, 0, KILLED
+    folder, argv = (
+        tmp_path / "killed",
+        ("plain-residue", *SMALL, "--resume", "--out", str(tmp_path / "killed")),
+    )
+    while code == KILLED:
+        code = nursery.killed_after(patience * float(rng.uniform(0.3, 1.0)), *argv, log=tmp_path / "log")
+        kills += code == KILLED
+        patience *= 1.1
+    assert code == 0, (tmp_path / "log").read_text()
+    assert kills >= 2 and result(folder) == result(tmp_path / "calm")
+
+
+@pytest.mark.slow
+def test_sigkill_anywhere_in_the_command_itself(nursery: Nursery, tmp_path: Path) -> None:
+    """The report is written last: a kill there, too, leaves a folder that --resume completes."""
+    whole = timed(nursery, tmp_path / "calm", "frontier", *SMALL, "--quiet")
+    for number, moment in enumerate(moments(3, 3, whole)):
+        folder = tmp_path / f"killed-{number}"
+        log = folder.with_suffix(".log")
+        nursery.killed_after(moment, "frontier", *SMALL, "--quiet", "--out", str(folder), log=log)
+        assert resumed(nursery, folder, "frontier", *SMALL, "--quiet") == result(tmp_path / "calm")
+        assert (folder / "report.json").read_bytes() == (tmp_path / "calm" / "report.json").read_bytes()
+        assert "Traceback" not in log.read_text()
+
+
+@pytest.mark.slow
+def test_sigkill_at_five_moments_with_an_endpoint(nursery: Nursery, tmp_path: Path) -> None:
+    """Replies come from a server that answers each request always alike, as recorded replies do."""
+    with Echo(delay=0.02) as server:
+        argv = ("plain-residue", *SMALL, "--model", server.model)
+        whole = timed(nursery, tmp_path / "calm", *argv)
+        alone = len(server.asked)
+        calm, struck = result(tmp_path / "calm"), 0
+        for number, moment in enumerate(moments(7, 5, 0.9 * whole)):
+            folder, before = tmp_path / f"killed-{number}", len(server.asked)
+            log = folder.with_suffix(".log")
+            struck += nursery.killed_after(moment, *argv, "--out", str(folder), log=log) == KILLED
+            assert resumed(nursery, folder, *argv) == calm
+            assert (
+                len(server.asked) - before < 2 * alone
+            )  # what was answered before the kill is not all asked again
+        assert struck >= 3 and b'"value": 1.0' in calm
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_sigkill_at_three_moments_with_a_model_on_this_machine(tmp_path: Path) -> None:
+    argv = [
+        "frontier",
+        "--data",
+        "synthetic:2",
+        "--model",
+        "local/smollm2-135m",
+        "--deterministic",
+        "--embedder",
+    ]
+    argv += [
+        "hashing",
+        "--levels",
+        "0,1",
+        "--k",
+        "1,3",
+        "--probes",
+        "direct",
+        "--concurrency",
+        "2",
+        "--quiet",
+    ]
+    command = [sys.executable, "-c", "from vestige.cli.main import main; main()", *argv]
+
+    def go(folder: Path, *more: str, seconds: float | None = None) -> int:
+        process = subprocess.Popen([*command, "--out", str(folder), *more], stderr=subprocess.DEVNULL)
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+    began = time.perf_counter()
+    assert go(tmp_path / "calm") == 0
+    whole = time.perf_counter() - began
+    struck = 0
+    for number, moment in enumerate(moments(11, 3, 0.9 * whole)):
+        folder = tmp_path / f"killed-{number}"
+        struck += go(folder, seconds=moment) == KILLED
+        assert go(folder, "--resume") == 0
+        assert result(folder) == result(tmp_path / "calm")
+    assert struck >= 2
+
+
+# ------------------------------------------------------------------------------------- cut at any byte
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of two people, which the cuts below are made in."""
+    folder = tmp_path_factory.mktemp("cut") / "run"
+    run("frontier", folder, people(2), levels="0", k="1,3", concurrency=1)
+    return folder
+
+
+@pytest.mark.slow
+@given(share=st.floats(0, 1))
+@example(share=0.0)
+@example(share=1.0)
+@settings(max_examples=12, deadline=None, derandomize=True)
+def test_the_record_cut_at_any_byte_is_completed(finished: Path, share: float) -> None:
+    whole = (finished / "records-0000.jsonl").read_bytes()
+    _cut_and_resume(finished, round(share * len(whole)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+def test_the_record_cut_where_an_episode_ends(finished: Path, offset: int) -> None:
+    """The line that seals an episode: whole, without its newline, and with one byte of the next."""
+    whole = (finished / "records-0000.jsonl").read_bytes()
+    seal = whole.index(b"\n", whole.index(b'"episode_end"')) + 1
+    _cut_and_resume(finished, seal + offset)
+
+
+def _cut_and_resume(finished: Path, length: int) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home) / "run"
+        shutil.copytree(finished, folder)
+        for name in ("result.json", "findings.jsonl", "host.json", "responses.sqlite"):
+            (folder / name).unlink(missing_ok=True)
+        records = folder / "records-0000.jsonl"
+        records.write_bytes(records.read_bytes()[:length])
+        again = run("frontier", folder, people(2), levels="0", k="1,3", concurrency=1, resume=True)
+        assert again.bytes == result(finished)
+        assert sum(line.kind == "episode_end" for line in read_lines(folder)) == 2
+
+
+# ------------------------------------------------------------------------------------------ a full disk
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [2_000, 24_000, 40_000, 250_000])
+def test_no_room_ends_with_exit_code_five_and_nothing_is_lost(
+    nursery: Nursery, tmp_path: Path, limit: int
+) -> None:
+    """A limit on the size of files stands for the full disk: the operating system itself refuses to write."""
+    calm, folder = tmp_path / "calm", tmp_path / "small"
+    timed(nursery, calm, "residue", *SMALL, "--quiet")
+    command = ["residue", *SMALL, "--quiet", "--out", str(folder)]
+    done = subprocess.run(
+        [sys.executable, "-c", "from vestige.cli.main import main; main()", *command],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        env={**__import__("os").environ, **CALM},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 5, done.stderr
+    assert "Traceback" not in done.stderr and len(done.stderr.strip().splitlines()) == 1
+    assert resumed(nursery, folder, "residue", *SMALL, "--quiet") == result(calm)
+
+
+def test_the_command_is_what_the_tests_run() -> None:
+    assert app.info.name == "vestige"
