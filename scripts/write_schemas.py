@@ -121,7 +121,9 @@ def tables() -> str:
         ]
         texts = field_texts(model)
         for field, info in model.model_fields.items():
-            out.append(f"| `{field}` | {_field_type(info)} | {texts.get(field, '').replace('|', chr(92) + '|')} |")
+            out.append(
+                f"| `{field}` | {_field_type(info)} | {texts.get(field, '').replace('|', chr(92) + '|')} |"
+            )
         out.append("")
     return "\n".join(out)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
@@ -19,12 +20,11 @@ from tests.helpers.echo import Echo
 from tests.helpers.nursery import CALM, Nursery
 from tests.helpers.studies import people, run
 
-from vestige.cli.main import app
 from vestige.runs.store import read_lines
 
 SMALL = (
     "--data",
-    "synthetic:3",
+    "synthetic:2",
     "--embedder",
     "hashing",
     "--levels",
@@ -231,27 +231,29 @@ def _cut_and_resume(finished: Path, length: int) -> None:
 # ------------------------------------------------------------------------------------------ a full disk
 
 
+@pytest.fixture(scope="module")
+def unharmed(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("disk") / "calm"
+    timed(nursery, folder, "plain-residue", *SMALL)
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [2_000, 24_000, 40_000, 250_000])
 def test_no_room_ends_with_exit_code_five_and_nothing_is_lost(
-    nursery: Nursery, tmp_path: Path, limit: int
+    nursery: Nursery, unharmed: Path, tmp_path: Path, limit: int
 ) -> None:
     """A limit on the size of files stands for the full disk: the operating system itself refuses to write."""
-    calm, folder = tmp_path / "calm", tmp_path / "small"
-    timed(nursery, calm, "residue", *SMALL, "--quiet")
+    folder = tmp_path / "small"
     command = ["residue", *SMALL, "--quiet", "--out", str(folder)]
     done = subprocess.run(
         [sys.executable, "-c", "from vestige.cli.main import main; main()", *command],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-        env={**__import__("os").environ, **CALM},
+        env={**os.environ, **CALM},
         capture_output=True,
         text=True,
         timeout=60,
     )
     assert done.returncode == 5, done.stderr
     assert "Traceback" not in done.stderr and len(done.stderr.strip().splitlines()) == 1
-    assert resumed(nursery, folder, "residue", *SMALL, "--quiet") == result(calm)
-
-
-def test_the_command_is_what_the_tests_run() -> None:
-    assert app.info.name == "vestige"
+    assert resumed(nursery, folder, "residue", *SMALL, "--quiet") == result(unharmed)

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, field_validator
 from vestige.errors import ConfigError
 from vestige.records import Record
 
-__all__ = ["AuditOptions", "options_from", "read_config"]
+__all__ = ["AuditOptions", "options_from", "read_config", "switches"]
 
 MAX_CONFIG = 1 << 20
 """Bytes of a configuration file."""
@@ -109,6 +109,22 @@ def options_from(values: Mapping[str, Any], *, where: str = "") -> AuditOptions:
         raise ConfigError(_one_line(error, where)) from None
 
 
+def switches(values: Mapping[str, Any], *, where: str = "") -> tuple[dict[str, Any], bool, bool]:
+    """What is no option of an audit but of its command, taken out: (the others, json, dry_run).
+
+    Raises:
+        ConfigError: One of the two is neither true nor false.
+    """
+    rest = dict(values)
+    found: list[bool] = []
+    for name in ("json", "dry_run"):
+        value = rest.pop(name, None)
+        if value is not None and not isinstance(value, bool):
+            raise ConfigError(f"{where or '--' + name}: {name}: {str(value)[:120]!r}: expected true or false")
+        found.append(bool(value))
+    return rest, found[0], found[1]
+
+
 def _one_line(error: ValidationError, where: str) -> str:
     first = error.errors()[0]
     name = str(first["loc"][0]) if first["loc"] else "?"
@@ -122,7 +138,9 @@ def _one_line(error: ValidationError, where: str) -> str:
         )
         return f"{flag}: no such option{guess}"
     message = first["msg"].removeprefix("Value error, ")
-    return f"{flag}: {str(first['input'])[:120]!r}: {message[0].lower()}{message[1:]}"
+    given: Any = first["input"]
+    shown = ",".join(map(str, given)) if isinstance(given, tuple) else str(given)
+    return f"{flag}: {shown[:120]!r}: {message[0].lower()}{message[1:]}"
 
 
 def read_config(path: Path) -> dict[str, Any]:

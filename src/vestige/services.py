@@ -7,6 +7,7 @@ from typing import Any
 
 from vestige.agents.opening import Opener
 from vestige.agents.protocol import Agent
+from vestige.models import catalog
 from vestige.models.base import ChatModel, Embedder
 from vestige.models.cache import CachedModel, ResponseCache
 from vestige.models.resolve import open_embedder, open_model
@@ -15,7 +16,27 @@ from vestige.runs.engine import Measure, Services
 from vestige.runs.plan import Plan
 from vestige.runs.steps import Episode
 
-__all__ = ["Models"]
+__all__ = ["Models", "check_models"]
+
+
+def _embedders(plan: Plan) -> list[str]:
+    return sorted({str(e.knobs["embedder"]) for e in plan.episodes} | {plan.models.scorer_embedder})
+
+
+def check_models(plan: Plan) -> None:
+    """Refuse a plan whose models are not to be had, before it is frozen; nothing is started or sent.
+
+    Raises:
+        ConfigError: A name is unknown, a key is missing, or a model file is not here.
+        MissingDependency: An optional package is not installed.
+    """
+    for name in (plan.models.agent, plan.models.judge):
+        if name is not None:
+            open_model(name, deterministic=plan.models.deterministic)
+            if name.startswith("local/"):
+                catalog.locate(name)
+    for name in _embedders(plan):
+        open_embedder(name)
 
 
 class Models:
@@ -34,8 +55,7 @@ class Models:
         for name in dict.fromkeys(n for n in (names.agent, names.judge) if n is not None):
             model = open_model(name, deterministic=names.deterministic, concurrency=concurrency)
             self._chat[name] = model if name == "extractive" else CachedModel(model, self._cache)
-        embedders = {str(e.knobs["embedder"]) for e in plan.episodes} | {names.scorer_embedder}
-        self._embedders: dict[str, Embedder] = {name: open_embedder(name) for name in sorted(embedders)}
+        self._embedders: dict[str, Embedder] = {name: open_embedder(name) for name in _embedders(plan)}
 
     async def start(self) -> None:
         """Start what takes time to start, so that a mistake shows before the first episode."""

@@ -75,7 +75,9 @@ def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None)
     """
     check_agent(options.agent)
     for level in options.levels:
-        MemorySettings(level=level)
+        MemorySettings(level=level, retrieve_from=options.retrieve_from)
+    for k in options.k or ():
+        MemorySettings(k=k)
     for granularity in options.granularity:
         MemorySettings(granularity=granularity)
     dataset = dataset or _load(options)
@@ -154,9 +156,12 @@ def run(
     Raises:
         VestigeError: See `execute`; what was recorded stays and `--resume` continues it.
     """
-    folder = RunFolder.create(
-        options.out or default_out(planned.plan), planned.plan, planned.blobs, resume=options.resume
-    )
+    out = options.out or default_out(planned.plan)
+    if models is None and not (out / "plan.json").exists():
+        from vestige.services import check_models
+
+        check_models(planned.plan)
+    folder = RunFolder.create(out, planned.plan, planned.blobs, resume=options.resume)
     try:
         if on_folder is not None:
             on_folder(folder.path)
@@ -171,6 +176,9 @@ async def _execute(
 ) -> RunSummary:
     from vestige.services import Models
 
+    before = read_attempts(folder.path).done
+    if all(e.id in before for e in planned.plan.episodes):
+        return RunSummary(skipped=len(planned.plan.episodes))
     own = models or Models(
         planned.plan, cache=options.cache or folder.path / "responses.sqlite", concurrency=options.concurrency
     )
@@ -178,7 +186,6 @@ async def _execute(
     try:
         await own.start()
         title = f"{planned.plan.audit} {planned.plan.models.agent}"
-        before = read_attempts(folder.path).done
         done = sum(isinstance(step, Ask) for e in planned.plan.episodes if e.id in before for step in e.steps)
         with progress(title, planned.exchanges, done=done, quiet=options.quiet) as on_event:
             summary = await execute(

@@ -7,7 +7,9 @@ import vestige
 
 def _without_memory(embedder: str) -> "vestige.audits.results.FrontierConfiguration":
     # A cosine never exceeds 1 - τ = 1 retrieves nothing short of the question itself.
-    result = vestige.frontier("synthetic:100", model="extractive", embedder=embedder, levels=0, k=6, tau=1.0, seed=11)
+    result = vestige.frontier(
+        "synthetic:100", model="extractive", embedder=embedder, levels=0, k=6, tau=1.0, seed=11
+    )
     (configuration,) = result.configurations
     assert configuration.PR.n == 100
     return configuration

@@ -12,18 +12,35 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from vestige.memory.prompts import prompt
+
 CallKey = tuple[str, str, str, str]
+
+
+def _summary(messages: list[dict[str, str]]) -> tuple[str, list[str]] | None:
+    """The task of a summary call and the lines the user said, found by the packaged prompts themselves."""
+    for task in ("facts", "sentence"):
+        system, user = prompt(task).fill(["@@"])
+        before, after = (part.rstrip("- ") for part in user.content.split("@@"))
+        asked = messages[-1]["content"]
+        framed = asked.startswith(before) and asked.endswith(after)
+        if messages[0]["content"] == system.content and framed:
+            said = asked[len(before) : len(asked) - len(after)]
+            return task, [line.lstrip("- ") for line in said.splitlines() if line.strip("- ")]
+    return None
 
 
 def reply_to(payload: dict[str, Any]) -> str:
     """Summaries repeat what the user said; answers repeat the memories that stand in the prompt."""
-    system, user = payload["messages"][0]["content"], payload["messages"][-1]["content"]
-    said = re.search(r"(?s)<messages>\n(.*?)\n</messages>", user)
-    if said:
-        lines = [line for line in said[1].splitlines() if line.strip()]
-        facts = [f"The user said: {line}" for line in lines]
-        return facts[-1] if "one sentence" in user.lower() else "\n".join(facts)
-    memories = re.findall(r"(?m)^- (.*)$", system)
+    summary = _summary(payload["messages"])
+    if summary is not None:
+        task, said = summary
+        return (
+            "\n".join(f"The user said: {line}" for line in said)
+            if task == "facts"
+            else f"The user spoke of {said[-1]}"
+        )
+    memories = re.findall(r"(?m)^- (.*)$", payload["messages"][0]["content"])
     return " ".join(memories) if memories else "I don't know."
 
 
@@ -38,6 +55,11 @@ class Echo:
         self._delay, self._stall_after = delay, stall_after
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    @property
+    def summaries(self) -> int:
+        """Calls that asked for a summary."""
+        return sum(_summary(p["messages"]) is not None for p in self.asked)
 
     @property
     def model(self) -> str:

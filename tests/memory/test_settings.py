@@ -8,8 +8,9 @@ import pytest
 
 from vestige.errors import ConfigError
 from vestige.memory.settings import MemorySettings
+from vestige.memory.write import token_estimate
 
-from .helpers import SESSIONS, MakeMemory
+from .helpers import SESSIONS, MakeMemory, talk
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,19 @@ async def test_retrieval_searches_the_tiers_of_the_level(
     found = await memory.retrieve("u", "tea")
     assert [u for u, _ in found if u.tier not in tiers] == []
     assert {u.tier for u, _ in found} == set(tiers)
+
+
+async def test_what_does_not_fit_the_prompt_is_left_out_best_first(make_memory: MakeMemory):
+    memory = make_memory(k=100, context_budget=50)
+    await memory.write(
+        "u", talk("s", "I like tea.", "I like tea very much. " * 50, "I have a cat.", "Cats like me.")
+    )
+    found = await memory.retrieve("u", "Do I like tea?")
+    assert sum(token_estimate(u.text) for u, _ in found) <= 50
+    assert found[0][0].text == "I like tea."
+    memory.configure(k=1)
+    ((unit, _),) = await memory.retrieve("u", "very much")
+    assert unit.text and ("I like tea very much. " * 50).startswith(unit.text)
 
 
 async def test_k_and_tau_limit_what_is_retrieved(make_memory: MakeMemory):

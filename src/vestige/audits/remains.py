@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 from vestige.audits.study import Fixture
 from vestige.canaries import match
 from vestige.records import Record
-from vestige.runs.inspection import SeenArtifact
+from vestige.runs.inspection import SAME_VECTOR, SeenArtifact
 from vestige.text import fold
 
 __all__ = ["SAME_VECTOR", "Remains", "remains_of"]
-
-SAME_VECTOR = 1e-4
-"""1 - cosine up to which two vectors count as the same (DESIGN, Formulas: Residue)."""
 
 Vector = NDArray[np.float32]
 
@@ -104,7 +101,8 @@ def _tier(
     had = _parts(fixture, [a.text for a in before.values()])
     holders = [a for a in before.values() if _holds(fixture, a.text)]
     stored = {a.id: v for a in holders if (v := _vector(a.vector)) is not None}
-    first, rank = _evidence(stored, after, candidate_vectors)
+    new = [v for i, a in after.items() if i not in before and (v := _vector(a.vector)) is not None]
+    first, rank = _evidence(stored, after, new, candidate_vectors)
     return Remains(
         text=_text(fixture, list(after.values())) if _text(fixture, list(before.values())) else None,
         partial=_parts(fixture, [a.text for a in after.values()]) if had else None,
@@ -131,9 +129,14 @@ def _vectors_left(stored: Mapping[str, Vector], after: Mapping[str, SeenArtifact
 
 
 def _evidence(
-    stored: Mapping[str, Vector], after: Mapping[str, SeenArtifact], candidate_vectors: bytes | None
+    stored: Mapping[str, Vector],
+    after: Mapping[str, SeenArtifact],
+    new: Sequence[Vector],
+    candidate_vectors: bytes | None,
 ) -> tuple[bool | None, float | None]:
-    """Whether a vector still singles out the true sentence, over the units whose vector did before."""
+    """Whether a vector still singles out the true sentence: of the units whose vector did before, and, where one of
+    them is gone, of the watched units that were made since.
+    """
     if not stored or not candidate_vectors:
         return None, None
     width = next(iter(stored.values())).shape[0]
@@ -149,4 +152,6 @@ def _evidence(
         for unit in control
         if unit in after and (vector := _vector(after[unit].vector)) is not None
     ]
+    if any(unit not in after for unit in control):
+        ranks += [_rank(vector, candidates) for vector in new if vector.shape[0] == width]
     return (min(ranks) == 1, min(ranks)) if ranks else (False, None)

@@ -294,8 +294,13 @@ def build_study(
             )
         spots = sorted(turns[int(i)] for i in rng.choice(len(turns), size=len(texts), replace=False))
         planted = canaries.plant(instance.sessions, spots, canary, settings.planted)
-        plain = "\n".join(_texts(instance))
-        without = canaries.match(canary, plain).parts
+        others = [i for i in dataset.instances if i.id != instance.id and i.sessions is not instance.sessions]
+        between = {
+            h: _distractors(instance, others, h, generator(seed, name, "horizon", str(h)))
+            for h in settings.horizon
+        }
+        told = (t.content for many in between.values() for session in many for t in session.turns)
+        without = canaries.match(canary, "\n".join((*_texts(instance), *told))).parts
         fixture = Fixture(
             source_id=instance.id,
             cluster=instance.cluster or name,
@@ -310,12 +315,7 @@ def build_study(
             abstention=instance.abstention,
             question_type=instance.question_type,
         )
-        others = [i for i in dataset.instances if i.id != instance.id and i.sessions is not instance.sessions]
-        later = {
-            h: (*planted, *_distractors(instance, others, h, generator(seed, name, "horizon", str(h))))
-            for h in settings.horizon
-        }
-        study.add(name, fixture, later)
+        study.add(name, fixture, {h: (*planted, *between[h]) for h in settings.horizon})
         if utility:
             probe_id = f"{name}/utility"
             study.probes[probe_id] = Probe(

@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["options_of", "register", "run_audit"]
 
 
-def options_of(flags: dict[str, Any]) -> AuditOptions:
-    """The options out of a configuration file and the flags, which win."""
-    from vestige.options import options_from, read_config
+def options_of(flags: dict[str, Any]) -> tuple[AuditOptions, bool, bool]:
+    """The options out of a configuration file and the flags, which win; whether to print JSON, and to run dry."""
+    from vestige.options import options_from, read_config, switches
 
     config: Path | None = flags.pop("config", None)
     given = {name: value for name, value in flags.items() if value is not None}
-    if config is None:
-        return options_from(given)
-    values = read_config(config)
-    options_from(values, where=f"--config {config}")  # the file's own mistakes are told with its name
-    return options_from({**values, **given})
+    if config is not None:
+        where = f"--config {config}"
+        values = read_config(config)
+        options_from(switches(values, where=where)[0], where=where)  # its own mistakes are told with its name
+        given = {**values, **given}
+    rest, as_json, dry = switches(given)
+    return options_from(rest), as_json, dry
 
 
 def run_audit(audit: str, options: AuditOptions, *, as_json: bool) -> Result:
@@ -56,8 +58,7 @@ def run_audit(audit: str, options: AuditOptions, *, as_json: bool) -> Result:
 
 
 def _command(audit: str, flags: dict[str, Any]) -> None:
-    as_json, dry = bool(flags.pop("json", None)), bool(flags.pop("dry_run", None))
-    options = options_of(flags)
+    options, as_json, dry = options_of(flags)
     if dry:
         from vestige.cli.estimate import print_estimate
 

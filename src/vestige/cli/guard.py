@@ -7,8 +7,8 @@ import functools
 import os
 import sys
 import traceback
-from pathlib import Path
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer

@@ -59,8 +59,9 @@ class Scrubber:
             spans = self._spans(text)
             if not spans:
                 break
-            for start, end in reversed(spans):
-                text = text[:start] + self.replacement + text[end:]
+            starts, ends = zip(*spans, strict=True)
+            kept = [text[a:b] for a, b in zip((0, *ends), (*starts, len(text)), strict=True)]
+            text = self.replacement.join(kept)
         return text
 
     def _spans(self, text: str) -> list[tuple[int, int]]:

@@ -52,6 +52,8 @@ class MemorySettings(Record):
     summary_max_tokens: int = 500
     summary_budget: int = 1500
     """Estimated tokens of user messages in one summary call; longer sessions are summarised in parts."""
+    context_budget: int = 6000
+    """Estimated tokens of retrieved units in one prompt: what no longer fits is left out, the best come first."""
 
     @model_validator(mode="before")
     @classmethod
@@ -141,4 +143,5 @@ _CHECKS: dict[str, Callable[[str, object], None]] = {
     "temperature": _real(0.0, 2.0, optional=False),
     "summary_max_tokens": _whole(1, 100_000),
     "summary_budget": _whole(50, 1_000_000),
+    "context_budget": _whole(50, 10_000_000),
 }

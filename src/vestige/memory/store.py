@@ -97,7 +97,7 @@ class MemoryStore:
                 with self._transaction():
                     for statement in _SCHEMA.format(db="").split(";\n"):
                         self._db.execute(statement)
-            except sqlite3.Error:
+            except BaseException:
                 self._db.close()
                 raise
 

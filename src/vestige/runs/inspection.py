@@ -11,7 +11,10 @@ from vestige.models.base import Embedder
 from vestige.records import Artifact, Record
 from vestige.runs.steps import Inspect
 
-__all__ = ["InspectionBody", "Inspector", "SeenArtifact", "rebuild"]
+__all__ = ["SAME_VECTOR", "InspectionBody", "Inspector", "SeenArtifact", "rebuild"]
+
+SAME_VECTOR = 1e-4
+"""1 - cosine up to which two vectors count as the same (DESIGN, Formulas: Residue)."""
 
 
 class SeenArtifact(Record):
@@ -46,6 +49,28 @@ def _bytes(vector: np.ndarray) -> bytes:
     return np.ascontiguousarray(vector, dtype="<f4").tobytes()
 
 
+def _copies(artifacts: Sequence[Artifact], vectors: Sequence[bytes]) -> set[str]:
+    """Artifacts whose vector is one of `vectors`: a unit that was made anew under another id keeps it."""
+    found: set[str] = set()
+    for size in {len(v) for v in vectors if len(v) % 4 == 0}:
+        alike = [a for a in artifacts if a.vector is not None and len(a.vector) == size]
+        if alike:
+            wanted = _rows([v for v in vectors if len(v) == size])
+            cosines = _rows([a.vector for a in alike if a.vector is not None]) @ wanted.T
+            found |= {
+                a.id for a, most in zip(alike, cosines.max(axis=1), strict=True) if 1 - most <= SAME_VECTOR
+            }
+    return found
+
+
+def _rows(vectors: Sequence[bytes]) -> np.ndarray:
+    """The vectors as rows of unit length; what is no vector becomes zero and is like nothing."""
+    rows = np.stack([np.frombuffer(v, dtype="<f4").astype(np.float64) for v in vectors])
+    rows[~np.isfinite(rows).all(axis=1)] = 0
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1)
+
+
 class Inspector:
     """Compares the inspections of one episode with their baselines."""
 
@@ -61,7 +86,9 @@ class Inspector:
         base = self._seen.get(step.baseline or "", {})
         needles = tuple(w.casefold() for w in step.watch)
         held = {a.id for a in artifacts if any(n in a.text.casefold() for n in needles)}
-        watched = frozenset(held | self._watched.get(step.baseline or "", frozenset()))
+        known = self._watched.get(step.baseline or "", frozenset())
+        old = [base[i].vector for i in sorted(known) if i in base]
+        watched = frozenset(held | known | _copies(artifacts, [v for v in old if v]))
         self._seen[step.name] = {a.id: a for a in artifacts}
         self._watched[step.name] = watched
         kept: list[Artifact] = []

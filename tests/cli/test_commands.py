@@ -1,0 +1,291 @@
+"""The commands: what goes to which stream, what works later without models, and how each end is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.helpers.echo import Echo
+from typer.testing import CliRunner
+
+from vestige.agents.reference import ReferenceAgent
+from vestige.canaries import GRAMMAR
+from vestige.cli.main import app
+from vestige.models import resolve
+from vestige.runs.store import RecordWriter
+
+SMALL = ("--data", "synthetic:2", "--embedder", "hashing", "--levels", "0,1", "--k", "1,3")
+COMMAND = [sys.executable, "-c", "from vestige.cli.main import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def vestige(*argv: str, code: int = 0) -> Any:
+    done = CliRunner().invoke(app, list(argv))
+    assert done.exit_code == code, (done.exit_code, done.output, done.exception)
+    return done
+
+
+def canaries(run: Path) -> list[str]:
+    fixtures = json.loads((run / "plan.json").read_text())["fixtures"]
+    return [f["canary"] for f in fixtures.values()]
+
+
+# ----------------------------------------------------------------------------------------------- streams
+
+
+def test_json_prints_exactly_the_result_and_the_rest_goes_elsewhere(elsewhere: Path) -> None:
+    done = vestige("frontier", *SMALL, "--out", "r", "--json")
+    assert done.stdout == (elsewhere / "r" / "result.json").read_text(encoding="utf-8")
+    assert "report: " in done.stderr
+    again = vestige("conclude", "r", "--json")
+    assert again.stdout == done.stdout and again.stderr == ""
+
+
+def test_quiet_prints_nothing(elsewhere: Path) -> None:
+    done = vestige("residue", *SMALL, "--out", "r", "--quiet")
+    assert (done.stdout, done.stderr) == ("", "")
+    both = vestige("frontier", *SMALL, "--out", "s", "--quiet", "--json")
+    assert both.stderr == "" and both.stdout == (elsewhere / "s" / "result.json").read_text(encoding="utf-8")
+
+
+def test_without_out_the_run_s_hash_names_the_folder(elsewhere: Path) -> None:
+    vestige("frontier", *SMALL, "--quiet")
+    (folder,) = (elsewhere / "runs").iterdir()
+    sha = json.loads((folder / "result.json").read_text())["plan_sha256"]
+    assert folder.name == f"frontier-{sha[:8]}"
+
+
+def test_a_dry_run_runs_nothing_and_makes_no_folder(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(*a: object, **k: object) -> None:
+        raise AssertionError("an agent was used")
+
+    monkeypatch.setattr(ReferenceAgent, "converse", never)
+    done = vestige("frontier", *SMALL, "--out", "r", "--dry-run", "--model", "openai/gpt-4o-mini")
+    assert list(elsewhere.iterdir()) == []
+    assert done.stdout == ""
+    assert re.search(r"exchanges +32$", done.stderr, re.MULTILINE)  # 2 people x 2 levels x 2 k x 4 probes
+    assert re.search(r"states built +4$", done.stderr, re.MULTILINE)
+    for word in ("model calls", "tokens", "time", "cost", "naive"):
+        assert word in done.stderr
+    vestige("frontier", *SMALL, "--out", "r", "--quiet")
+
+
+# ------------------------------------------------------------------------------------------ configuration
+
+
+def test_a_configuration_file_says_the_same_as_flags(elsewhere: Path) -> None:
+    (elsewhere / "audit.toml").write_text(
+        'data = "synthetic:2"\nembedder = "hashing"\nlevels = [0, 1]\nk = "1,3"\nquiet = true\n'
+        'modes = ["noop", "full_purge"]\n'
+    )
+    vestige("frontier", "--config", "audit.toml", "--out", "a")
+    vestige("frontier", *SMALL, "--quiet", "--out", "b")
+    assert (elsewhere / "a" / "result.json").read_bytes() == (elsewhere / "b" / "result.json").read_bytes()
+    vestige("residue", "--config", "audit.toml", "--out", "c")
+    cells = json.loads((elsewhere / "c" / "result.json").read_text())["cells"]
+    assert {c["mode"] for c in cells} == {"noop", "full_purge"}
+
+
+def test_flags_win(elsewhere: Path) -> None:
+    (elsewhere / "audit.toml").write_text(
+        'data = "synthetic:2"\nembedder = "hashing"\nlevels = [0, 1, 2]\nk = [6]\nseed = 5\njson = true\n'
+        "all-paraphrases = true\n"
+    )
+    done = vestige("frontier", "--config", "audit.toml", "--out", "a", "--levels", "0", "--seed", "2")
+    result = json.loads(done.stdout)
+    assert result["seed"] == 2
+    assert {(c["S"], c["k"]) for c in result["configurations"]} == {(0, 6)}
+    plan = json.loads((elsewhere / "a" / "plan.json").read_text())
+    assert plan["settings"]["study"]["all_paraphrases"] is True
+
+
+def test_a_configuration_file_may_ask_for_a_dry_run(elsewhere: Path) -> None:
+    (elsewhere / "audit.toml").write_text("dry-run = true\n")
+    done = vestige("frontier", *SMALL, "--config", "audit.toml", "--out", "a")
+    assert "nothing was run" in done.stderr and not (elsewhere / "a").exists()
+
+
+# ---------------------------------------------------------------------------------------- without models
+
+
+@pytest.mark.parametrize("audit", ["frontier", "residue"])
+def test_a_stored_run_is_scored_again_without_model_and_network(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, audit: str
+) -> None:
+    vestige(audit, *SMALL, "--out", "r", "--quiet")
+    run = elsewhere / "r"
+    made = ("findings.jsonl", "result.json", "report.json", "report.md", "report.html")
+    before = {name: (run / name).read_bytes() for name in made}
+    for name in (*made, "responses.sqlite"):
+        (run / name).unlink()
+    monkeypatch.setenv("VESTIGE_MODELS_DIR", str(elsewhere / "empty"))
+
+    def unavailable(*a: object, **k: object) -> Any:
+        raise AssertionError("a model or the network was asked for")
+
+    for name in ("open_model", "open_embedder"):
+        monkeypatch.setattr(resolve, name, unavailable)
+        monkeypatch.setattr("vestige.services." + name, unavailable)
+    monkeypatch.setattr(socket.socket, "connect", unavailable)
+    vestige("score", "r")
+    assert (run / "findings.jsonl").read_bytes() == before["findings.jsonl"]
+    vestige("conclude", "r")
+    assert (run / "result.json").read_bytes() == before["result.json"]
+    for name in ("findings.jsonl", "result.json"):
+        (run / name).unlink()
+    vestige("report", "r")
+    assert {name: (run / name).read_bytes() for name in made} == before
+
+
+def test_resume_of_a_finished_run_needs_no_model(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Echo() as server:
+        model = server.model
+        vestige("frontier", *SMALL, "--model", model, "--out", "r", "--quiet")
+    before = (elsewhere / "r" / "result.json").read_bytes()
+    vestige("frontier", *SMALL, "--model", model, "--out", "r", "--quiet", "--resume")  # the server is gone
+    assert (elsewhere / "r" / "result.json").read_bytes() == before
+
+
+def test_several_runs_make_one_report(elsewhere: Path) -> None:
+    vestige("frontier", *SMALL, "--out", "f", "--quiet")
+    vestige("residue", *SMALL, "--out", "r", "--quiet")
+    vestige("report", "f", "r", "--out", "both", "--title", "Two audits")
+    text = (elsewhere / "both" / "report.md").read_text()
+    assert "Two audits" in text
+    assert {"report.html", "report.md", "report.json"} <= {p.name for p in (elsewhere / "both").iterdir()}
+
+
+# ----------------------------------------------------------------------------------------------- secrets
+
+
+@pytest.mark.parametrize("audit", ["frontier", "residue"])
+def test_no_canary_is_shown_unless_asked_for(elsewhere: Path, audit: str) -> None:
+    done = vestige(audit, *SMALL, "--out", "r", "--json")
+    secrets = canaries(elsewhere / "r")
+    assert len(secrets) == 2 and any(
+        s in (elsewhere / "r" / "records-0000.jsonl").read_text() for s in secrets
+    )
+    shown = [done.stdout, done.stderr, vestige("score", "r").output, vestige("report", "r").output]
+    files = ("report.html", "report.md", "report.json", "result.json", "findings.jsonl", "host.json")
+    shown += [(elsewhere / "r" / name).read_text(encoding="utf-8") for name in files]
+    for text in shown:
+        assert not any(secret.lower() in text.lower() for secret in secrets)
+        assert not GRAMMAR.search(text)
+    vestige("report", "r", "--show-canaries")
+    assert all(s in (elsewhere / "r" / "report.html").read_text(encoding="utf-8") for s in secrets)
+
+
+# ------------------------------------------------------------------------------------------- exit codes
+
+
+def test_unassessable_is_three(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(*a: object, **k: object) -> None:
+        raise RuntimeError("XQ7-VIOLET-3829")
+
+    monkeypatch.setattr(ReferenceAgent, "ask", never)
+    done = vestige("frontier", *SMALL, "--out", "r", "--quiet", code=3)
+    assert done.stderr.startswith("vestige: ") and "--resume" in done.stderr and "XQ7" not in done.stderr
+    assert not (elsewhere / "r" / "result.json").exists()
+
+
+def test_a_defect_of_ours_is_four_and_quotes_nobody(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*a: object, **k: object) -> None:
+        raise ZeroDivisionError("XQ7-VIOLET-3829")
+
+    monkeypatch.setattr("vestige.workflow.score", broken)
+    done = vestige("frontier", *SMALL, "--out", "r", "--quiet", code=4)
+    assert "internal error: ZeroDivisionError at test_commands.py:" in done.stderr
+    assert "XQ7" not in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_record_that_was_changed_is_four(elsewhere: Path) -> None:
+    vestige("frontier", *SMALL, "--out", "r", "--quiet")
+    records = elsewhere / "r" / "records-0000.jsonl"
+    lines = records.read_bytes().splitlines(keepends=True)
+    records.write_bytes(b"".join([*lines[:2], b"{}\n", *lines[3:]]))
+    done = vestige("conclude", "r", code=4)
+    assert done.stderr.startswith("vestige: records-0000.jsonl:3: not a record")
+
+
+def test_an_endpoint_that_is_not_there_is_four_and_says_so(elsewhere: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    done = vestige("frontier", *SMALL, "--model", f"{url}#m", "--out", "r", "--quiet", code=4)
+    assert url in done.stderr and "internal error" not in done.stderr
+
+
+def test_a_full_disk_is_five(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, lines = RecordWriter.write, 0
+
+    def full(self: RecordWriter, *a: Any, **k: Any) -> None:
+        nonlocal lines
+        lines += 1
+        if lines > 12:
+            monkeypatch.setattr(
+                os, "write", lambda fd, data: (_ for _ in ()).throw(OSError(28, os.strerror(28)))
+            )
+        try:
+            real(self, *a, **k)
+        finally:
+            monkeypatch.setattr(os, "write", write)
+
+    write = os.write
+    monkeypatch.setattr(RecordWriter, "write", full)
+    done = vestige("frontier", *SMALL, "--out", "r", "--quiet", code=5)
+    assert "No space left on device" in done.stderr and "--resume" in done.stderr
+    monkeypatch.undo()
+    monkeypatch.chdir(elsewhere)
+    vestige("frontier", *SMALL, "--out", "r", "--quiet", "--resume")
+    vestige("frontier", *SMALL, "--out", "calm", "--quiet")
+    assert (elsewhere / "r" / "result.json").read_bytes() == (elsewhere / "calm" / "result.json").read_bytes()
+
+
+def test_a_place_that_cannot_be_written_is_five(elsewhere: Path) -> None:
+    done = vestige("frontier", *SMALL, "--out", "/dev/null/r", code=5)
+    assert done.stderr.startswith("vestige: --out /dev/null/r: cannot be made")
+
+
+def test_interrupted_is_130_and_says_how_to_go_on(elsewhere: Path) -> None:
+    with Echo(stall_after=2) as server:
+        argv = [*COMMAND, "frontier", *SMALL, "--model", server.model, "--out", "r", "--concurrency", "1"]
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert server.reached.wait(30)
+        while len(server.asked) < 3 and process.poll() is None:
+            pass
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert out == "" and "Traceback" not in err
+    assert (
+        err.strip().splitlines()[-1]
+        == "vestige: interrupted; what was measured is kept, continue with --resume"
+    )
+    with Echo() as server:
+        # The address is another one now, so that this is another plan: the folder says so instead of mixing them.
+        vestige("frontier", *SMALL, "--model", server.model, "--out", "r", "--resume", "--quiet", code=2)
+
+
+def test_a_reader_that_goes_away_is_no_error(elsewhere: Path) -> None:
+    if shutil.which("head") is None:
+        pytest.skip("no head")
+    vestige("frontier", *SMALL, "--out", "r", "--quiet")
+    command = " ".join(f"'{part}'" for part in [*COMMAND, "conclude", "r", "--json"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | head -c 10; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True
+    )
+    assert done.stdout.endswith("0\n") and done.stderr == ""
