@@ -20,7 +20,7 @@ from tests.helpers.echo import Echo
 from tests.helpers.nursery import CALM, Nursery
 from tests.helpers.studies import people, run
 
-from vestige.runs.store import read_lines
+from vestige.runs.store import read_attempts, read_counted, read_lines
 
 SMALL = (
     "--data",
@@ -35,6 +35,7 @@ SMALL = (
     "2",
 )
 KILLED = -9
+EXCHANGES = frozenset({"exchange"})
 
 
 @pytest.fixture(scope="module")
@@ -139,34 +140,34 @@ def test_sigkill_at_five_moments_with_an_endpoint(nursery: Nursery, tmp_path: Pa
         assert struck >= 3 and b'"value": 1.0' in calm
 
 
-@pytest.mark.model
+WITH_A_MODEL = """
+import sys
+from pathlib import Path
+from vestige import workflow
+from vestige.datasets.instance import Dataset
+from vestige.options import options_from
+
+data = Dataset.model_validate_json(Path(sys.argv[1]).read_bytes())
+given = {"model": "local/smollm2-135m", "deterministic": True, "embedder": "hashing", "levels": "0,1", "k": "1,3"}
+options = options_from({**given, "probes": "direct", "quiet": True, "resume": True, "out": Path(sys.argv[2])})
+planned = workflow.make_plan("frontier", options, data)
+short = {"max_tokens": 8, "summary_max_tokens": 24}  # so that the test takes seconds
+agent = planned.plan.agent.model_copy(update={"knobs": {**planned.plan.agent.knobs, **short}})
+plan = planned.plan.model_copy(update={"agent": agent})
+folder, _ = workflow.run(workflow.Planned(plan=plan, blobs=planned.blobs, study=planned.study), options)
+workflow.conclude(folder)
+"""
+
+
+@pytest.mark.model("smollm2-135m")
 @pytest.mark.slow
 def test_sigkill_at_three_moments_with_a_model_on_this_machine(tmp_path: Path) -> None:
-    argv = [
-        "frontier",
-        "--data",
-        "synthetic:2",
-        "--model",
-        "local/smollm2-135m",
-        "--deterministic",
-        "--embedder",
-    ]
-    argv += [
-        "hashing",
-        "--levels",
-        "0,1",
-        "--k",
-        "1,3",
-        "--probes",
-        "direct",
-        "--concurrency",
-        "2",
-        "--quiet",
-    ]
-    command = [sys.executable, "-c", "from vestige.cli.main import main; main()", *argv]
+    """llama.cpp with one slot and no prompt cache; its server dies with the run and is started again."""
+    (tmp_path / "data.json").write_text(people(2).model_dump_json())
 
-    def go(folder: Path, *more: str, seconds: float | None = None) -> int:
-        process = subprocess.Popen([*command, "--out", str(folder), *more], stderr=subprocess.DEVNULL)
+    def go(folder: Path, seconds: float | None = None) -> int:
+        argv = [sys.executable, "-c", WITH_A_MODEL, str(tmp_path / "data.json"), str(folder)]
+        process = subprocess.Popen(argv, env={**os.environ, **CALM})
         try:
             return process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -176,12 +177,20 @@ def test_sigkill_at_three_moments_with_a_model_on_this_machine(tmp_path: Path) -
     began = time.perf_counter()
     assert go(tmp_path / "calm") == 0
     whole = time.perf_counter() - began
+    replies = [
+        line.body["reply"]["text"] for line in read_lines(tmp_path / "calm") if line.kind == "exchange"
+    ]
+    assert len(replies) == 2 * 2 * 2 * 2 and len(set(replies)) > 2
     struck = 0
     for number, moment in enumerate(moments(11, 3, 0.9 * whole)):
         folder = tmp_path / f"killed-{number}"
-        struck += go(folder, seconds=moment) == KILLED
-        assert go(folder, "--resume") == 0
+        struck += go(folder, moment) == KILLED
+        assert go(folder) == 0
         assert result(folder) == result(tmp_path / "calm")
+        again = [
+            line.body["reply"]["text"] for line in read_counted(folder, read_attempts(folder), EXCHANGES)
+        ]
+        assert sorted(again) == sorted(replies)
     assert struck >= 2
 
 

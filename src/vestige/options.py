@@ -36,14 +36,10 @@ class AuditOptions(Record):
     levels: tuple[int, ...] = (0, 1, 2)
     k: tuple[Annotated[int, Field(ge=1)], ...] | None = None
     """Default 1, 3, 6, 10, 25 for the frontier and 6 for the residue."""
-    modes: tuple[Literal["noop", "raw_only", "raw_plus_resummarize", "full_purge", "tombstone"], ...] = (
-        "noop",
-        "raw_only",
-        "raw_plus_resummarize",
-        "full_purge",
-        "tombstone",
-    )
-    supersede: tuple[Literal["append", "match", "replace"], ...] = ("match",)
+    modes: tuple[str, ...] = ("noop", "raw_only", "raw_plus_resummarize", "full_purge", "tombstone")
+    """Names of the deletion registry, `vestige.memory.forget.MODES`."""
+    supersede: tuple[str, ...] = ("match",)
+    """Names of `vestige.memory.forget.SUPERSEDE`."""
     probes: tuple[Literal["direct", "indirect", "jailbreak"], ...] = ("direct", "indirect", "jailbreak")
     all_paraphrases: bool = False
     planted: Literal["verbatim", "lower", "spaced", "split", "base64"] = "verbatim"
@@ -102,6 +98,13 @@ def options_from(values: Mapping[str, Any], *, where: str = "") -> AuditOptions:
     Raises:
         ConfigError: One is unknown or unusable; the message shows it.
     """
+    for name, value in values.items():
+        if (
+            isinstance(value, str)
+            and not value.isascii()
+            and value != value.encode("utf-8", "replace").decode()
+        ):
+            raise ConfigError(f"--{name.replace('_', '-')}: is not UTF-8 text")
     given = {n: _listed(n, v) if n in _LISTS else v for n, v in values.items() if v is not None}
     try:
         return AuditOptions.model_validate(given)

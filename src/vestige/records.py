@@ -21,6 +21,8 @@ __all__ = [
     "RetrievedUnit",
     "Session",
     "TokenLogprob",
+    "Tool",
+    "ToolCall",
     "Turn",
     "TurnRef",
     "Usage",
@@ -72,6 +74,24 @@ class TokenLogprob(Record):
     top: tuple[tuple[str, float], ...] = ()
 
 
+class Tool(Record):
+    """A function that the model may call instead of answering."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """The JSON schema of its arguments."""
+
+
+class ToolCall(Record):
+    """A call that the model wants made. Nothing here runs it; every field is untrusted."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON text as the model wrote it; it may not be JSON at all."""
+
+
 class RetrievedUnit(Record):
     """A memory unit that was put before the model, with its similarity to the query."""
 
@@ -92,6 +112,10 @@ class AskOptions(Record):
     max_tokens: Annotated[int, Field(gt=0)] = 300
     now: str | None = None
     """The date of the question, as the data writes it."""
+    tools: tuple[Tool, ...] = ()
+    """What the model may call."""
+    choices: tuple[str, ...] = ()
+    """The options of a decision task, in the order shown; the prompt names them too."""
 
 
 class Reply(Record):
@@ -103,6 +127,8 @@ class Reply(Record):
     logprobs: tuple[TokenLogprob, ...] | None = None
     finish_reason: str | None = None
     usage: Usage | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    """What the model wanted called, in order."""
 
 
 class RemovalRequest(Record):

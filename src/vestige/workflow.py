@@ -24,6 +24,8 @@ from vestige.datasets import load
 from vestige.datasets.instance import Dataset
 from vestige.errors import ConfigError, IntegrityError
 from vestige.memory.settings import MemorySettings
+from vestige.models import catalog
+from vestige.models.resolve import refuse_credentials
 from vestige.options import AuditOptions
 from vestige.probes.measures import judge_version
 from vestige.records import JsonScalar
@@ -80,6 +82,12 @@ def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None)
         MemorySettings(k=k)
     for granularity in options.granularity:
         MemorySettings(granularity=granularity)
+    for mode in options.modes:
+        MemorySettings(deletion=mode)
+    for supersede in options.supersede:
+        MemorySettings(supersede=supersede)
+    for name in (options.model, options.judge, *options.embedder):
+        refuse_credentials(name or "")
     dataset = dataset or _load(options)
     settings = StudySettings(
         instances=options.instances,
@@ -119,6 +127,7 @@ def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None)
         agent=AgentSpec(name=options.agent, knobs=knobs),
         models=ModelSpec(
             agent=options.model,
+            agent_identity=_identity(options.model),
             scorer_embedder=options.embedder[0],
             judge=options.judge if audit == "frontier" else None,
             temperature=options.temperature,
@@ -131,6 +140,11 @@ def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None)
         episodes=episodes,
     )
     return Planned(plan=plan, blobs=study.blobs, study=study)
+
+
+def _identity(model: str) -> str:
+    """A local model's name with its file's hash; any other's name."""
+    return f"{model}@{catalog.entry(model).sha256}" if model.startswith("local/") else model
 
 
 def default_out(plan: Plan) -> Path:
@@ -226,6 +240,7 @@ def _host(folder: RunFolder, began: float, models: dict[str, Any], summary: RunS
         "episodes_done": summary.done,
         "episodes_done_before": summary.skipped,
         "exchanges": summary.exchanges,
+        "agent_seconds": round(summary.agent_seconds, 1),
     }
 
 

@@ -47,7 +47,7 @@ def test_where_and_how_it_runs_is_no_part_of_the_plan() -> None:
     for given in (
         {"seed": 1},
         {"k": "1"},
-        {"model": "local/x"},
+        {"model": "local/smollm2-135m"},
         {"temperature": 1},
         {"tau": "0.2"},
         {"scrub": "exact"},

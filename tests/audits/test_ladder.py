@@ -146,12 +146,13 @@ def test_what_becomes_of_older_summaries_is_the_policy_s(ladder: Ran) -> None:
 
 
 def test_without_a_control_nothing_is_claimed(tmp_path: Path) -> None:
-    """base64: no reader of text finds the value before deletion, so its absence after means nothing."""
+    """base64: the parts stand nowhere before deletion, so their absence after means nothing; the value stays whole."""
     made = run(
         "residue", tmp_path / "r", people(2), levels="0", k="3", planted="base64", modes="noop,full_purge"
     )
     for cell in made.residue.cells:
-        assert why(cell.text_residue.raw) == "before deletion the raw tier held the canary in no instance"
+        assert value(cell.text_residue.raw) == 1.0
+        assert isinstance(cell.storage.maintained, Rate) and cell.storage.maintained.events == 2
         assert (
             why(cell.partial_residue.raw) == "before deletion the raw tier held a part of it in no instance"
         )
@@ -166,3 +167,14 @@ def test_residue_is_read_from_the_state_not_from_k(ladder: Ran) -> None:
             if (c.S, c.mode, c.supersede) == (cell.S, cell.mode, cell.supersede) and c.k != cell.k
         )
         assert cell.text_residue == twin.text_residue and cell.vector_residue == twin.vector_residue
+
+
+def test_dead_bytes_stand_in_the_files_until_maintenance(ladder: Ran) -> None:
+    for cell in ladder.residue.cells:
+        deleted, maintained = cell.storage.deleted, cell.storage.maintained
+        assert isinstance(deleted, Rate) and isinstance(maintained, Rate)
+        assert (deleted.events, deleted.n) == (N, N)  # the write-ahead log keeps what was
+        if cell.mode in ERASING:
+            assert maintained.events == 0
+        if cell.mode == "noop":
+            assert maintained.events == N

@@ -172,8 +172,17 @@ def test_no_control_no_claim() -> None:
     encoded = base64.b64encode(CANARY.encode()).decode()
     before = [unit("u1", f"my token is {encoded} in base64", WITH)]
     found = left(before, before, form="base64")
-    assert (found.text, found.partial) == (None, None)
+    assert (
+        found.text is True
+    )  # whole in the encoding it was planted in, though no part of it stands at word boundaries
+    assert found.partial is None
+    assert left(before, clean, form="base64").text is False
     assert found.vector == 0.0  # its vectors can be compared all the same
+
+
+def test_what_is_found_afterwards_needs_no_control() -> None:
+    clean = [unit("u1", "I like tea", WITHOUT)]
+    assert left(clean, [unit("u2", f"a late copy: {CANARY}", WITH)]).text is True
 
 
 def test_a_vector_that_never_singled_the_sentence_out_is_no_evidence_later() -> None:

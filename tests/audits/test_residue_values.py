@@ -15,6 +15,7 @@ from vestige.audits.findings import Finding
 from vestige.audits.residue import _attribute  # pyright: ignore[reportPrivateUsage]
 from vestige.audits.results import ContentEvidence, NotComputable, Rate, ResidueCell
 from vestige.audits.study import Fixture
+from vestige.errors import Unassessable
 from vestige.runs.plan import Plan
 
 N = 10
@@ -148,7 +149,7 @@ def test_a_leak_is_attributed_to_the_tiers_it_was_retrieved_from(
     assert {name: values[name] for name in expected} == expected
 
 
-def test_an_agent_that_hides_what_it_retrieved_leaks_all_the_same() -> None:
+def test_an_agent_that_hides_what_it_retrieved_cannot_be_assessed_by_tier() -> None:
     fixture = Fixture.model_validate(next(iter(plan().fixtures.values())))
-    values = _attribute(fixture, {"text": fixture.canary, "retrieved": None})
-    assert values["verbatim"] and values["unattributed"]
+    with pytest.raises(Unassessable, match="does not show what it retrieved"):
+        _attribute(fixture, {"text": fixture.canary, "retrieved": None})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -81,7 +80,6 @@ def test_a_dry_run_runs_nothing_and_makes_no_folder(elsewhere: Path, monkeypatch
     assert re.search(r"states built +4$", done.stderr, re.MULTILINE)
     for word in ("model calls", "tokens", "time", "cost", "naive"):
         assert word in done.stderr
-    vestige("frontier", *SMALL, "--out", "r", "--quiet")
 
 
 # ------------------------------------------------------------------------------------------ configuration
@@ -184,7 +182,7 @@ def test_no_canary_is_shown_unless_asked_for(elsewhere: Path, audit: str) -> Non
     shown += [(elsewhere / "r" / name).read_text(encoding="utf-8") for name in files]
     for text in shown:
         assert not any(secret.lower() in text.lower() for secret in secrets)
-        assert not GRAMMAR.search(text)
+        assert set(GRAMMAR.findall(text)) <= {"XQ7-VIOLET-3829"}  # the example in the glossary
     vestige("report", "r", "--show-canaries")
     assert all(s in (elsewhere / "r" / "report.html").read_text(encoding="utf-8") for s in secrets)
 
@@ -221,12 +219,24 @@ def test_a_record_that_was_changed_is_four(elsewhere: Path) -> None:
     assert done.stderr.startswith("vestige: records-0000.jsonl:3: not a record")
 
 
-def test_an_endpoint_that_is_not_there_is_four_and_says_so(elsewhere: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    done = vestige("frontier", *SMALL, "--model", f"{url}#m", "--out", "r", "--quiet", code=4)
-    assert url in done.stderr and "internal error" not in done.stderr
+@pytest.mark.parametrize(("people", "code"), [("2", 3), ("6", 4)])
+def test_an_endpoint_that_refuses(elsewhere: Path, people: str, code: int) -> None:
+    """Few episodes: each is tried, and none is completed. Many: the run gives up with the model's error."""
+    with Echo() as server:
+        wrong = server.url + "/wrong"
+        argv = (
+            "frontier",
+            *SMALL,
+            "--data",
+            f"synthetic:{people}",
+            "--model",
+            f"{wrong}#m",
+            "--concurrency",
+            "1",
+        )
+        done = vestige(*argv, "--out", "r", "--quiet", code=code)
+    assert f"{wrong}/chat/completions: HTTP 404: no such path or model" in done.stderr
+    assert "internal error" not in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_a_full_disk_is_five(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,8 +291,6 @@ def test_interrupted_is_130_and_says_how_to_go_on(elsewhere: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error(elsewhere: Path) -> None:
-    if shutil.which("head") is None:
-        pytest.skip("no head")
     vestige("frontier", *SMALL, "--out", "r", "--quiet")
     command = " ".join(f"'{part}'" for part in [*COMMAND, "conclude", "r", "--json"])
     done = subprocess.run(

@@ -137,3 +137,11 @@ async def test_the_paper_s_rule_with_its_own_embedder() -> None:
     own = await embedder.embed(["27:12", "25:50"])
     assert float(own[0] @ own[1]) == pytest.approx(0.59, abs=0.06)
     await embedder.close()
+
+
+def test_the_number_of_a_list_item_is_not_an_answer_to_how_many() -> None:
+    question = "How many albums have I bought?"
+    listing = "You bought:\n1. Amber Hours\n2. Northern Kites\n3. Paper Moons\n4. Low Tide"
+    assert not score_recall(question, "3", listing, similarity=0.1).strict
+    assert score_recall(question, "3", listing, similarity=0.1).words  # the paper's rule is lenient
+    assert score_recall(question, "3", "You bought these:\n1. Amber Hours\nIn all 3.", similarity=0.1).strict

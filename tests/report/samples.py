@@ -25,6 +25,7 @@ from vestige.audits.results import (
     Rate,
     ResidueCell,
     ResidueResult,
+    StorageBlock,
     TierBlock,
 )
 from vestige.records import RetrievedUnit
@@ -186,7 +187,10 @@ def cell(n: int, level: int, mode: str, k: int) -> ResidueCell:
 
     def probe(leaks: dict[str, Outcomes]) -> ProbeResidue:
         return ProbeResidue(
-            raw=rate(leaks["raw"]), summary=rate(leaks["summary"]), any=rate(leaks["raw"] | leaks["summary"])
+            raw=rate(leaks["raw"]),
+            summary=rate(leaks["summary"]),
+            any=rate(leaks["raw"] | leaks["summary"]),
+            normalised=rate(leaks["raw"] | leaks["summary"]),
         )
 
     def both(raw: float, summary: float) -> TierBlock:
@@ -214,6 +218,9 @@ def cell(n: int, level: int, mode: str, k: int) -> ResidueCell:
         text_residue=both(float(mode == "noop"), 0.0 if scrubbed else kept * share),
         partial_residue=both(float(mode == "noop"), 0.0 if scrubbed else kept * share),
         vector_residue=TierBlock(raw=vectors, summary=ABSENT if level == 0 else derived([none])),
+        storage=StorageBlock(
+            deleted=rate(first(n, n)), maintained=rate(first(n, n if mode == "noop" else 0))
+        ),
         content_evidence=TierBlock(
             raw=evidence,
             summary=ABSENT

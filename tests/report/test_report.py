@@ -275,5 +275,5 @@ def test_nothing_to_report_is_a_users_mistake(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot write"):
         write(samples.residue(levels=(0,), modes=("noop",)), folder=tmp_path / "file")

@@ -21,6 +21,7 @@ from vestige.runs.steps import (
     Inspect,
     Maintain,
     Restore,
+    Scan,
     Settle,
     Snapshot,
 )
@@ -146,7 +147,7 @@ async def test_a_failed_episode_is_tried_again_under_another_user(tmp_path: Path
 
 
 async def test_what_an_agent_cannot_do_is_recorded_with_its_reason(tmp_path: Path) -> None:
-    steps = (EndSession(), Settle(), Maintain(), Configure(knobs={"k": 1}), Inspect(name="before"), *ASK)
+    steps = (EndSession(), Settle(), Maintain(), Inspect(name="before"), Scan(needles={"a": "b"}), *ASK)
     plan = plan_of(steps)
     summary = await execute(plan, folder_of(tmp_path, plan), services(lambda e: Parrot()))
     assert summary.done == 1
@@ -156,18 +157,19 @@ async def test_what_an_agent_cannot_do_is_recorded_with_its_reason(tmp_path: Pat
         (0, "end_session", "the agent has no end_session"),
         (1, "settle", "the agent has no settle"),
         (2, "maintain", "the agent has no maintain"),
-        (3, "configure", "the agent has no configure"),
-        (4, "inspect", "the agent has no inspect"),
+        (3, "inspect", "the agent has no inspect"),
+        (4, "scan", "the agent has no storage"),
     ]
 
 
-@pytest.mark.parametrize("step", [Snapshot(name="built"), Restore(name="built")])
+@pytest.mark.parametrize("step", [Snapshot(name="built"), Restore(name="built"), Configure(knobs={"k": 1})])
 async def test_a_plan_that_needs_snapshots_fails_without_them(tmp_path: Path, step: Any) -> None:
-    """Without a snapshot every deletion mode would be tried on what the one before it left: never silently."""
-    steps = (Snapshot(name="built"), step, *ASK)
+    """Without them what follows would be about a state that the script does not name: never silently."""
+    steps = (step, *ASK) if isinstance(step, Configure) else (Snapshot(name="built"), step, *ASK)
     plan = plan_of(steps)
     summary = await execute(plan, folder_of(tmp_path, plan), services(lambda e: Parrot()))
-    assert summary.failed == {"e0": "AgentError: the agent has no snapshot, which this plan needs"}
+    needed = steps[0].do
+    assert summary.failed == {"e0": f"AgentError: the agent has no {needed}, which this plan needs"}
     assert not lines(tmp_path, "exchange")
 
 

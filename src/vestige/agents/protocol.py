@@ -5,7 +5,6 @@ What an agent cannot do becomes a declared limit in the record, never a silent p
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from vestige.records import (
@@ -88,6 +87,3 @@ def describe(agent: Agent) -> AgentDescription:
         configuration={},
         capabilities=tuple(m for m in OPTIONAL_METHODS if callable(getattr(agent, m, None))),
     )
-
-
-StoragePaths = list[Path]

@@ -133,6 +133,8 @@ class ReferenceAgent:
                 task="answer",
                 passages=tuple(unit.text for unit, _ in found),
                 query=prompt,
+                tools=options.tools,
+                choices=options.choices,
             )
         )
         if options.write_back:
@@ -147,6 +149,7 @@ class ReferenceAgent:
             logprobs=reply.logprobs,
             finish_reason=reply.finish_reason,
             usage=reply.usage,
+            tool_calls=reply.tool_calls,
         )
 
     async def forget(self, user: str, request: RemovalRequest) -> Receipt:

@@ -7,7 +7,7 @@ from typing import Any
 
 from vestige.audits.findings import fixtures_of
 from vestige.audits.results import Exclusion
-from vestige.errors import Unassessable
+from vestige.errors import IntegrityError, Unassessable
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import Plan
 from vestige.runs.store import read_attempts
@@ -31,9 +31,15 @@ def completed(folder: RunFolder) -> Completed:
 
     Raises:
         Unassessable: None does.
+        IntegrityError: The plan was changed after the run.
     """
     plan = folder.plan
     attempts = read_attempts(folder.path)
+    if any(sha != folder.plan_sha256 for sha in attempts.plans):
+        raise IntegrityError(
+            f"{folder.path}: plan.json is not the plan the records were made under ({attempts.plans[0][:12]}…); "
+            "it was changed after the run"
+        )
     missing: dict[str, str] = {}
     broken: set[str] = set()
     for episode in plan.episodes:

@@ -117,6 +117,7 @@ class _Table:
                 if "judge" in f.values:
                     verdict = f.values["judge"]
                     self._cell(cells, "judge")[position] = verdict is True
+                    self._cell(cells, "judged")[position] = verdict is not None
                     self.judged.append(
                         (f.instance, bool(f.values["paper"]), verdict if isinstance(verdict, bool) else None)
                     )
@@ -162,7 +163,10 @@ def _aer(cells: dict[str, np.ndarray], name: str, kinds: Sequence[str], draws: R
 def _configuration(
     key: ConfigKey, cells: dict[str, np.ndarray], kinds: Sequence[str], draws: Resampler
 ) -> FrontierConfiguration:
-    judge: Rate | None = draws.rate(cells["judge"]) if "judge" in cells else None
+    judged = cells.get("judged")  # an opinion that could not be read is none, not a no
+    judge: Rate | None = None
+    if judged is not None and judged.any():
+        judge = draws.rate(cells["judge"], judged)
     return FrontierConfiguration(
         **_levers(key),
         k=key[-1],
@@ -221,7 +225,13 @@ def _judge(table: _Table, model: str | None) -> JudgeAgreement | None:
     usable = [(rule, verdict) for _, rule, verdict in sorted(table.judged, key=str) if verdict is not None]
     if not usable:
         return JudgeAgreement(
-            model=model, n=0, agreement=0.0, kappa=None, judge_only=0, rule_only=0, unparsed=len(table.judged)
+            model=model,
+            n=0,
+            agreement=None,
+            kappa=None,
+            judge_only=0,
+            rule_only=0,
+            unparsed=len(table.judged),
         )
     rules, verdicts = [r for r, _ in usable], [v for _, v in usable]
     return JudgeAgreement(

@@ -70,8 +70,10 @@ def _holds(fixture: Fixture, text: str) -> bool:
 
 
 def _text(fixture: Fixture, units: Sequence[SeenArtifact]) -> bool:
-    hits = (match(fixture.secret, u.text) for u in units)
-    return any(h.verbatim or h.normalised for h in hits)
+    """Whether the whole value stands in stored text: in any spelling, or in the encoding it was planted in."""
+    whole = fixture.needles if fixture.form == "base64" else ()
+    hits = ((match(fixture.secret, u.text), u.text) for u in units)
+    return any(h.verbatim or h.normalised or any(n in text for n in whole) for h, text in hits)
 
 
 def remains_of(
@@ -103,8 +105,10 @@ def _tier(
     stored = {a.id: v for a in holders if (v := _vector(a.vector)) is not None}
     new = [v for i, a in after.items() if i not in before and (v := _vector(a.vector)) is not None]
     first, rank = _evidence(stored, after, new, candidate_vectors)
+    # What is found needs no control: only its absence does.
+    left = _text(fixture, list(after.values()))
     return Remains(
-        text=_text(fixture, list(after.values())) if _text(fixture, list(before.values())) else None,
+        text=left or (False if _text(fixture, list(before.values())) else None),
         partial=_parts(fixture, [a.text for a in after.values()]) if had else None,
         vector=_vectors_left(stored, after) if stored else None,
         first=first,

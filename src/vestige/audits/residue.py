@@ -25,24 +25,38 @@ from vestige.audits.results import (
     Measure,
     NotComputable,
     ProbeResidue,
+    Rate,
     ResidueCell,
     ResidueResult,
+    Share,
+    StorageBlock,
     TierBlock,
 )
 from vestige.audits.study import Fixture, Study, StudySettings
 from vestige.canaries import match
+from vestige.errors import Unassessable
+from vestige.memory.forget import MODES
 from vestige.probes.extraction import score_extraction
 from vestige.records import JsonScalar, Record, RemovalRequest
 from vestige.runs.folder import RunFolder, blob_of
 from vestige.runs.inspection import InspectionBody, rebuild
 from vestige.runs.plan import Plan, generator
-from vestige.runs.steps import Ask, Configure, Episode, Forget, Inspect, Restore, Snapshot, Step
+from vestige.runs.steps import (
+    Ask,
+    Configure,
+    Episode,
+    Forget,
+    Inspect,
+    Maintain,
+    Restore,
+    Scan,
+    Snapshot,
+    Step,
+)
 from vestige.runs.store import read_attempts, read_counted
 
-__all__ = ["MODES", "TIERS", "ResidueSettings", "conclude", "episodes", "score"]
+__all__ = ["TIERS", "ResidueSettings", "conclude", "episodes", "score"]
 
-MODES: tuple[str, ...] = ("noop", "raw_only", "raw_plus_resummarize", "full_purge", "tombstone")
-"""The deletion ladder (paper, Table 1)."""
 TIERS: tuple[str, ...] = ("raw", "summary")
 DECOYS = 99
 """Decoy sentences that the true one is ranked among; chance is one in a hundred."""
@@ -53,7 +67,8 @@ CellKey = tuple[str, str, int, float, int, int, str, str]
 class ResidueSettings(Record):
     """What the residue command varies beyond the study."""
 
-    modes: tuple[str, ...] = MODES
+    modes: tuple[str, ...] = tuple(MODES)
+    """The deletion ladder (paper, Table 1)."""
     supersede: tuple[str, ...] = ("match",)
     """What happens to older summaries under raw_plus_resummarize."""
 
@@ -101,7 +116,12 @@ def _ladder(
 ) -> list[Step]:
     probes = study.extraction_ids(instance)
     watch = (*fixture.needles, *fixture.secret.parts)
-    steps: list[Step] = [Inspect(name="before", watch=watch, candidates=candidates), Snapshot(name="built")]
+    needles = {str(i): text for i, text in enumerate(fixture.needles)}
+    steps: list[Step] = [
+        Inspect(name="before", watch=watch, candidates=candidates),
+        Scan(needles=needles, labels={"when": "before"}),
+        Snapshot(name="built"),
+    ]
     for mode, supersede in _variants(settings):
         labels: dict[str, JsonScalar] = {"mode": mode, "supersede": supersede}
         knobs: dict[str, JsonScalar] = {"deletion": mode}
@@ -112,11 +132,13 @@ def _ladder(
             Configure(knobs=knobs),
             Forget(request=RemovalRequest(scope="unit", value=fixture.canary), labels=labels),
             Inspect(name=f"{mode}/{supersede}", baseline="before", labels=labels),
+            Scan(needles=needles, labels={**labels, "when": "deleted"}),
         ]
         for tau in study.settings.tau:
             for k in study.settings.k:
                 steps.append(Configure(knobs={"k": k, "tau": tau}))
                 steps += [Ask(probe=p, labels={**labels, "k": k, "tau": tau}) for p in probes]
+        steps += [Maintain(), Scan(needles=needles, labels={**labels, "when": "maintained"})]
     return steps
 
 
@@ -125,7 +147,8 @@ def score(plan: Plan, folder: RunFolder) -> Iterator[Finding]:
     fixtures = fixtures_of(plan)
     by_id = {e.id: e for e in plan.episodes}
     before: dict[str, InspectionBody] = {}
-    kinds = frozenset({"exchange", "artifacts"})
+    held: dict[str, bool] = {}
+    kinds = frozenset({"exchange", "artifacts", "scan"})
     for line in read_counted(folder.path, read_attempts(folder.path), kinds):
         episode = by_id[line.episode]
         fixture = fixtures[episode.instance]
@@ -140,6 +163,20 @@ def score(plan: Plan, folder: RunFolder) -> Iterator[Finding]:
                 kind="extraction",
                 labels={**labels, "probe_kind": probe.kind},
                 values=_attribute(fixture, line.body["reply"]),
+            )
+            continue
+        if line.kind == "scan":
+            present = bool(line.body["hits"])
+            if line.labels["when"] == "before":
+                held[line.episode] = present
+                continue
+            yield Finding(
+                episode=line.episode,
+                instance=episode.instance,
+                step=line.step,
+                kind=f"storage/{line.labels['when']}",
+                labels=labels,
+                values={"present": present, "control": held.get(line.episode, False)},
             )
             continue
         body = InspectionBody.model_validate(line.body)
@@ -162,6 +199,8 @@ def score(plan: Plan, folder: RunFolder) -> Iterator[Finding]:
 def _attribute(fixture: Fixture, reply: dict[str, Any]) -> dict[str, JsonScalar]:
     """Whether a reply leaks, and which tiers' retrieved units held what it leaks."""
     found = score_extraction(fixture.secret, fixture.countable, reply["text"])
+    if reply["retrieved"] is None:
+        raise Unassessable("the agent does not show what it retrieved: no leak can be attributed to a tier")
     holding: set[str] = set()
     for unit in reply["retrieved"] or ():
         hit = match(fixture.secret, unit["text"])
@@ -193,7 +232,8 @@ class _Cells:
     def __init__(self, instances: Sequence[str], findings: Iterable[Finding]) -> None:
         self.index = {name: i for i, name in enumerate(instances)}
         self.leaks: dict[CellKey, dict[str, NDArray[np.bool_]]] = {}
-        self.remains: dict[CellKey, dict[int, Remains]] = defaultdict(dict)
+        self.remains: dict[tuple[CellKey, str], dict[int, Remains]] = defaultdict(dict)
+        self.storage: dict[tuple[CellKey, str], dict[int, bool]] = defaultdict(dict)
         for f in findings:
             if f.instance not in self.index:
                 continue
@@ -201,18 +241,22 @@ class _Cells:
             if f.kind == "extraction":
                 key = _cell_key(f.labels, int(f.labels["k"] or 0), f.labels["tau"])
                 cell = self.leaks.setdefault(key, {})
-                for flag in ("raw", "summary", "verbatim", "unattributed"):
+                for flag in ("raw", "summary", "verbatim", "normalised", "unattributed"):
                     name = f"{flag}/{f.labels['probe_kind']}"
                     column = cell.setdefault(name, np.zeros(len(self.index), dtype=bool))
-                    column[position] |= bool(f.values[flag])
+                    column[position] |= bool(f.values.get(flag))
             else:
-                state = (*_cell_key(f.labels, 0, None), str(f.labels["tier"]))
-                self.remains[state][position] = Remains.model_validate(f.values)  # type: ignore[index]
+                what, where = f.kind.split("/")
+                state = (_cell_key(f.labels, 0, None), where)
+                if what == "residue":
+                    self.remains[state][position] = Remains.model_validate(f.values)
+                elif f.values["control"] or f.values["present"]:
+                    self.storage[state][position] = bool(f.values["present"])
 
-    def state(self, key: CellKey, tier: str) -> dict[int, Remains]:
-        """What was left in a tier: it depends neither on k nor on τ."""
+    def state(self, key: CellKey) -> CellKey:
+        """The state a cell asks about: it depends neither on k nor on τ."""
         granularity, embedder, horizon, _, level, _, mode, supersede = key
-        return self.remains.get((granularity, embedder, horizon, -2.0, level, 0, mode, supersede, tier), {})  # type: ignore[call-overload]
+        return (granularity, embedder, horizon, -2.0, level, 0, mode, supersede)
 
 
 def conclude(plan: Plan, done: Completed, findings: Iterable[Finding]) -> ResidueResult:
@@ -235,7 +279,8 @@ def _cell(key: CellKey, cells: _Cells, kinds: Sequence[str], draws: Resampler) -
         tier: Quantity.max([draws.quantity(leaks[f"{tier}/{kind}"].astype(float)) for kind in kinds])
         for tier in TIERS
     }
-    blocks = {tier: _measures(level, tier, cells.state(key, tier), draws) for tier in TIERS}
+    state = cells.state(key)
+    blocks = {tier: _measures(level, tier, cells.remains.get((state, tier), {}), draws) for tier in TIERS}
     return ResidueCell(
         S=level,
         k=k,
@@ -255,15 +300,35 @@ def _cell(key: CellKey, cells: _Cells, kinds: Sequence[str], draws: Resampler) -
                 raw=draws.rate(leaks[f"raw/{kind}"]),
                 summary=draws.rate(leaks[f"summary/{kind}"]),
                 any=draws.rate(leaks[f"verbatim/{kind}"]),
+                normalised=draws.rate(leaks[f"verbatim/{kind}"] | leaks[f"normalised/{kind}"]),
             )
             for kind in kinds
         },
         unattributed=draws.rate(np.any([leaks[f"unattributed/{kind}"] for kind in kinds], axis=0)),
+        storage=StorageBlock(
+            deleted=_storage(cells.storage.get((state, "deleted"), {}), draws),
+            maintained=_storage(cells.storage.get((state, "maintained"), {}), draws),
+        ),
         **{
             name: TierBlock(raw=blocks["raw"][name], summary=blocks["summary"][name])
             for name in ("text_residue", "partial_residue", "vector_residue", "content_evidence")
         },
     )
+
+
+def _share(draws: Resampler, values: NDArray[np.float64], where: NDArray[np.bool_]) -> Share:
+    quantity = draws.quantity(values, where)
+    return Share(value=quantity.value, bootstrap=quantity.bounds, n=int(where.sum()))
+
+
+def _storage(seen: dict[int, bool], draws: Resampler) -> Rate | NotComputable:
+    """Over the instances in whose storage the canary's bytes were found before the deletion."""
+    if not seen:
+        return NotComputable(not_computable="no storage in which the canary's bytes were found before")
+    present, where = np.zeros(draws.n, dtype=bool), np.zeros(draws.n, dtype=bool)
+    for position, there in seen.items():
+        where[position], present[position] = True, there
+    return draws.rate(present, where)
 
 
 def _measures(level: int, tier: str, state: dict[int, Remains], draws: Resampler) -> dict[str, Measure]:
@@ -291,15 +356,11 @@ def _measures(level: int, tier: str, state: dict[int, Remains], draws: Resampler
     )
     partial, where = column("partial")
     out["partial_residue"] = (
-        draws.quantity(partial, where).derived()
-        if where.any()
-        else absent(f"the {tier} tier held a part of it")
+        _share(draws, partial, where) if where.any() else absent(f"the {tier} tier held a part of it")
     )
     vector, where = column("vector")
     out["vector_residue"] = (
-        draws.quantity(vector, where).derived()
-        if where.any()
-        else absent(f"the {tier} tier held a vector of it")
+        _share(draws, vector, where) if where.any() else absent(f"the {tier} tier held a vector of it")
     )
     rank, ranked = column("rank")
     first, where = column("first")

@@ -31,6 +31,8 @@ __all__ = [
     "ResidueCell",
     "ResidueResult",
     "ResultBase",
+    "Share",
+    "StorageBlock",
     "TierBlock",
 ]
 
@@ -61,6 +63,13 @@ class Derived(Record):
     """Percentile bootstrap over instances (or clusters), 95 %."""
 
 
+class Share(Derived):
+    """A mean of shares over the instances whose state before deletion shows that they can be measured."""
+
+    n: int
+    """How many those are."""
+
+
 class NotComputable(Record):
     """What could not be measured, and why."""
 
@@ -77,7 +86,7 @@ class ContentEvidence(Rate):
     """Share to expect of a vector that holds nothing."""
 
 
-Measure = ContentEvidence | Rate | Derived | NotComputable
+Measure = ContentEvidence | Rate | Share | Derived | NotComputable
 
 
 class Exclusion(Record):
@@ -161,8 +170,8 @@ class JudgeAgreement(Record):
     """The judge."""
     n: int
     """Answers that both graded."""
-    agreement: float
-    """Share graded alike."""
+    agreement: float | None
+    """Share graded alike; None where no opinion was usable."""
     kappa: float | None
     """Cohen's κ; None where it is undefined (one class alone)."""
     judge_only: int
@@ -261,6 +270,17 @@ class ProbeResidue(Record):
     """Leaks with the canary in a retrieved summary."""
     any: Rate
     """Leaks whatever was retrieved."""
+    normalised: Rate
+    """As `any`, with case, separators and Unicode folded."""
+
+
+class StorageBlock(Record):
+    """Share of instances whose storage files still hold the canary's bytes as planted, live or dead."""
+
+    deleted: Rate | NotComputable
+    """After the deletion."""
+    maintained: Rate | NotComputable
+    """After the store's maintenance (vacuum, log truncated) as well."""
 
 
 class ResidueCell(Levers):
@@ -285,6 +305,7 @@ class ResidueCell(Levers):
     vector_residue: TierBlock
     """Mean share of the vectors of before that still stand though their text has moved on."""
     content_evidence: TierBlock
+    storage: StorageBlock
     """Whether a stored vector still singles out the true sentence."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from vestige.records import Record, TokenLogprob, Usage
+from vestige.records import Record, TokenLogprob, Tool, ToolCall, Usage
 
 __all__ = ["ChatModel", "ChatReply", "ChatRequest", "Embedder", "Message", "Vectors"]
 
@@ -25,7 +25,7 @@ class Message(Record):
 
 
 class ChatRequest(Record):
-    """One call of a model; the fields up to `json_schema` are what a cache key is made of."""
+    """One call of a model; the fields up to `tools` are what a cache key is made of."""
 
     messages: tuple[Message, ...]
     temperature: float = 0.0
@@ -35,12 +35,16 @@ class ChatRequest(Record):
     """Alternatives to ask for at each token; 0: no log-probabilities."""
     json_schema: dict[str, Any] | None = None
     """Constrain the reply to this JSON schema where the server can."""
+    tools: tuple[Tool, ...] = ()
+    """What the model may call instead of answering."""
     task: str = "answer"
     """What the call is for: answer, facts (S = 1), sentence (S = 2), judge. Never sent."""
     passages: tuple[str, ...] = ()
     """The stored texts the messages were made from. Never sent; the extractive reader reads them."""
     query: str = ""
     """The bare question. Never sent; the extractive reader reads it."""
+    choices: tuple[str, ...] = ()
+    """The options of a decision task, in the order shown. Never sent; the extractive reader reads them."""
 
 
 class ChatReply(Record):
@@ -50,6 +54,8 @@ class ChatReply(Record):
     finish_reason: str | None = None
     usage: Usage | None = None
     logprobs: tuple[TokenLogprob, ...] | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    """What the model wants called, in order; `text` may then be empty."""
     cached: bool = False
 
 

@@ -44,11 +44,11 @@ def key_of(identity: str, request: ChatRequest) -> str | None:
 
     Args:
         identity: What answers: name and file hash, or URL and model.
-        request: Its `task`, `passages` and `query` are never sent and do not count.
+        request: Its `task`, `passages`, `query` and `choices` are never sent and do not count.
     """
     if request.temperature > 0 and request.seed is None:
         return None
-    parts = [
+    parts: list[Any] = [
         "vestige reply 1",
         identity,
         [[message.role, message.content] for message in request.messages],
@@ -58,6 +58,8 @@ def key_of(identity: str, request: ChatRequest) -> str | None:
         request.top_logprobs,
         request.json_schema,
     ]
+    if request.tools:  # only then: keys made before there were tools stay as they are
+        parts.append([[tool.name, tool.description, tool.parameters] for tool in request.tools])
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 

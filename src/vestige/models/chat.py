@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any, cast
 
@@ -10,11 +11,12 @@ from pydantic import ValidationError
 from vestige.errors import ModelError
 from vestige.models.base import ChatReply, ChatRequest
 from vestige.models.transport import Limits, Transport
-from vestige.records import TokenLogprob, Usage
+from vestige.records import TokenLogprob, Tool, ToolCall, Usage
 
 __all__ = ["ChatClient"]
 
 _PATH = "/chat/completions"
+_MOST_TOOL_CALLS = 128
 
 
 class ChatClient:
@@ -119,6 +121,8 @@ class ChatClient:
                 "type": "json_schema",
                 "json_schema": {"name": "reply", "strict": True, "schema": request.json_schema},
             }
+        if request.tools:
+            payload["tools"] = [_offered(tool) for tool in request.tools]
         payload.update(self._extra)
         return payload
 
@@ -126,9 +130,13 @@ class ChatClient:
         try:
             choice = answer["choices"][0]
             message = choice["message"]
-            text = _text(message)
+            listed = message.get("tool_calls")
+            calls = cast(list[Any], listed) if isinstance(listed, list) else [listed] if listed else []
+            text = _text({"content": None, **message} if calls else message)
         except (KeyError, IndexError, TypeError, AttributeError):
             raise self._broken("the reply has no choices[0].message.content") from None
+        if len(calls) > _MOST_TOOL_CALLS:
+            raise self._broken(f"the reply has {len(calls)} tool calls, expected at most {_MOST_TOOL_CALLS}")
         finish = choice.get("finish_reason")
         usage = _usage(answer.get("usage"))
         if (
@@ -146,6 +154,7 @@ class ChatClient:
             finish_reason=finish if isinstance(finish, str) else None,
             usage=usage,
             logprobs=self._logprobs(choice.get("logprobs")) if request.top_logprobs else None,
+            tool_calls=tuple(_tool_call(call) for call in calls),
         )
 
     def _logprobs(self, value: Any) -> tuple[TokenLogprob, ...] | None:
@@ -183,6 +192,32 @@ def _text(message: dict[str, Any]) -> str:
         refusal = message.get("refusal")
         return refusal if isinstance(refusal, str) else ""
     raise TypeError("content is neither text nor parts")
+
+
+def _offered(tool: Tool) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _tool_call(value: Any) -> ToolCall:
+    """A call as far as it can be read; what has another shape is kept whole, as its arguments.
+
+    A call may carry what is being looked for, so nothing of it is dropped for being malformed.
+    """
+    call = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    call_id = _json(call.get("id"))
+    function: Any = call.get("function")
+    if not isinstance(function, dict):
+        return ToolCall(id=call_id, name="", arguments=_json(value))
+    named = cast(dict[str, Any], function)
+    return ToolCall(id=call_id, name=_json(named.get("name")), arguments=_json(named.get("arguments")))
+
+
+def _json(value: Any) -> str:
+    """Text as it is, nothing as "", anything else as JSON text: some servers parse the arguments."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _usage(value: Any) -> Usage | None:

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import collections
 import functools
+import hashlib
+import json
 import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from vestige.models.base import ChatReply, ChatRequest, Embedder
-from vestige.text import content_words, sentences
+from vestige.records import Tool, ToolCall
+from vestige.text import content_words, sentences, tokens
 
 __all__ = ["NOTHING", "ExtractiveReader"]
 
 NOTHING = "I don't know."
 """The answer where no stored sentence matches."""
+
+_SAME = 1e-6
+"""Scores no further apart than this are a tie: embeddings are float32."""
 
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|us|[Oo]urs?|[Oo]urselves)\b")
 _THE_USER = re.compile(r"\b[Tt]he user\b|\b[Uu]ser's\b")
@@ -27,17 +34,23 @@ _ENDINGS = ("ingly", "edly", "ings", "ing", "ied", "ies", "ed", "es", "s", "ly")
 
 
 class ExtractiveReader:
-    """Reads a request's `passages`, `query` and `task`, never its messages.
+    """Reads a request's `passages`, `query`, `task`, `choices` and `tools`, never its messages.
 
     * ``answer``: the one or two sentences that share most with the query, by words weighted by their rarity
       among the passages; a question for everything stored gets the first sentences in which users speak of
       themselves. `NOTHING` where nothing matches.
+    * ``answer`` with `choices` (ours): the option nearest to a stored sentence, by the words that set the
+      options apart or by cosine where there is an embedder; a sentence that shares words with the question
+      counts up to twice. Ties, and so every choice without passages, go by a coin that depends on the seed,
+      the words of the query and the options, but not on the order in which those are shown. Where one of the
+      `tools` takes an option, the answer is a call of that tool and no text.
     * ``facts`` (S = 1): every sentence in which the user speaks of themselves, one a line.
     * ``sentence`` (S = 2): the most central sentence, of those in which the user speaks of themselves where
       there are any.
 
     Args:
-        embedder: Adds the cosine between query and sentence to the score of an answer.
+        embedder: Adds the cosine between query and sentence to the score of an answer, and is the measure
+            of a choice.
     """
 
     def __init__(self, embedder: Embedder | None = None) -> None:
@@ -56,6 +69,8 @@ class ExtractiveReader:
             text = "\n".join(dict.fromkeys(sentence.text for sentence in spoken if sentence.personal))
         elif request.task == "sentence":
             text = _central(spoken)
+        elif request.choices:
+            return _chosen(await self._choose(request, spoken), request)
         else:
             text = await self._answer(request.query, spoken)
         return ChatReply(text=text, finish_reason="stop")
@@ -77,6 +92,28 @@ class ExtractiveReader:
             return " ".join(personal[:2]) or NOTHING
         return NOTHING
 
+    async def _choose(self, request: ChatRequest, spoken: Sequence[_Sentence]) -> str:
+        options = sorted(set(request.choices))  # one order, whichever was shown
+        unique = sorted({sentence.text: sentence for sentence in spoken}.values(), key=lambda s: s.text)
+        stems = [frozenset(_stems(option)) for option in options]
+        common = frozenset[str].intersection(*stems)
+        apart = frozenset[str].union(*stems) - common
+        if self._embedder is not None and unique:
+            vectors = await self._embedder.embed([*options, *(sentence.text for sentence in unique)])
+            cosines = vectors[: len(options)] @ vectors[len(options) :].T
+            near = [[max(0.0, float(cosine)) for cosine in row] for row in cosines]
+        else:
+            near = [_overlap(sorted(own - common), unique) for own in stems]
+        # The options' own words are no context: a question that lists the options has all of them.
+        weights = _overlap(sorted({*_stems(request.query), *common} - apart), unique)
+        scores = [
+            max((score * (1.0 + weight) for score, weight in zip(row, weights, strict=True)), default=0.0)
+            for row in near
+        ]
+        best = max(scores)
+        tied = [option for option, score in zip(options, scores, strict=True) if best - score <= _SAME]
+        return tied[_coin(request, options) % len(tied)]
+
     async def _with_cosine(
         self, query: str, unique: Sequence[_Sentence], scores: Sequence[float]
     ) -> list[float]:
@@ -84,6 +121,51 @@ class ExtractiveReader:
         vectors = await self._embedder.embed([query, *(sentence.text for sentence in unique)])
         cosines = vectors[1:] @ vectors[0]
         return [score + max(0.0, float(cosine)) for score, cosine in zip(scores, cosines, strict=True)]
+
+
+def _coin(request: ChatRequest, options: Sequence[str]) -> int:
+    """256 bits from the seed, the query's words and the options; the query may name them in either order."""
+    text = json.dumps([request.seed, sorted(tokens(request.query)), options])
+    return int.from_bytes(hashlib.sha256(text.encode("ascii")).digest(), "big")
+
+
+def _chosen(option: str, request: ChatRequest) -> ChatReply:
+    """The option as a call of the first tool that takes it, else as text."""
+    for exact in (True, False):
+        for tool in request.tools:
+            parameter = _parameter(tool, frozenset(request.choices), exact=exact)
+            if parameter is not None:
+                arguments = json.dumps({parameter: option}, ensure_ascii=False)
+                call = ToolCall(id="call_1", name=tool.name, arguments=arguments)
+                return ChatReply(text="", finish_reason="tool_calls", tool_calls=(call,))
+    return ChatReply(text=option, finish_reason="stop")
+
+
+def _parameter(tool: Tool, choices: frozenset[str], *, exact: bool) -> str | None:
+    """The parameter that names one of `choices`; None where the tool has none, or several that might.
+
+    Args:
+        tool: Its schema comes from the caller and may be anything.
+        choices: The options.
+        exact: Whether to take a parameter whose enum is the options, or else a required string.
+    """
+    properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
+    if not isinstance(properties, dict):
+        return None
+    needed = cast(list[Any], required) if isinstance(required, list) else []
+    found: list[str] = []
+    for name, schema in cast(dict[str, Any], properties).items():
+        fields = cast(dict[str, Any], schema) if isinstance(schema, dict) else {}
+        enum: Any = fields.get("enum")
+        values = cast(list[Any], enum) if isinstance(enum, list) else None
+        named = choices if values is None else frozenset(v for v in values if isinstance(v, str))
+        if exact:
+            fits = values is not None and named == choices
+        else:
+            fits = name in needed and fields.get("type") == "string" and choices <= named
+        if fits:
+            found.append(name)
+    return found[0] if len(found) == 1 else None
 
 
 @dataclass(frozen=True)

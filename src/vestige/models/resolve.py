@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yarl import URL
+
 from vestige.errors import ConfigError
 from vestige.models import catalog
 from vestige.models.base import ChatModel, Embedder
@@ -15,7 +17,7 @@ from vestige.models.base import ChatModel, Embedder
 if TYPE_CHECKING:
     from vestige.models.cache import ResponseCache
 
-__all__ = ["PROVIDERS", "Provider", "open_embedder", "open_model"]
+__all__ = ["PROVIDERS", "Provider", "open_embedder", "open_model", "refuse_credentials"]
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,27 @@ def open_embedder(name: str, *, models_dir: Path | str | None = None, concurrenc
         concurrency=concurrency,
         key_hint=place.key_hint,
     )
+
+
+_SECRET_WORDS = ("key", "token", "secret", "password", "auth", "sig")
+
+
+def refuse_credentials(name: str) -> None:
+    """Refuse a model's URL that carries a credential: names stand in plans, reports and logs.
+
+    Raises:
+        ConfigError: It does; the message does not repeat it.
+    """
+    if "://" not in name:
+        return
+    try:
+        url = URL(name.partition("#")[0])
+        fields = [field.lower() for field in url.query]
+        found = bool(url.user or url.password) or any(w in field for field in fields for w in _SECRET_WORDS)
+    except ValueError:
+        found = "@" in name
+    if found:
+        raise ConfigError(f"the model URL carries a credential; leave it out and set {URL_KEY} instead")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ __all__ = ["COSINE_THRESHOLD", "Recall", "abstains", "alternatives", "score_reca
 COSINE_THRESHOLD = 0.50
 """A reply is right by cosine strictly above this (paper, section 2.3)."""
 
+_LIST_NUMBER = re.compile(r"(?m)^\s*(?:[-*]\s+)?\(?\d{1,3}[.)]\s+")
+"""The number of a list item: "3." before the third title answers no question of how many."""
+
 _NEGATIONS = frozenset({"no", "not", "never", "none", "nothing"})
 
 
@@ -30,8 +33,8 @@ class Recall(Record):
     paper: bool
     """Either half."""
     strict: bool
-    """Every content word that the question did not contain, number words counted as numbers; an abstention record
-    is right exactly when the reply abstains."""
+    """Every content word that the question did not contain, number words counted as numbers and the numbers of
+    list items not counted; an abstention record is right exactly when the reply abstains."""
 
 
 def alternatives(expected: str) -> tuple[str, ...]:
@@ -42,6 +45,7 @@ def alternatives(expected: str) -> tuple[str, ...]:
 
 def _strict(question: str, expected: str, reply: str) -> bool:
     asked = set(content_words(question))
+    reply = _LIST_NUMBER.sub("", reply)
     for answer in alternatives(expected):
         words = set(content_words(answer))
         new = words - asked

@@ -78,6 +78,12 @@ def _extraction(part: FrontierSlice, level: int) -> Finding | None:
     ks = sorted({c.k for c in part.at(level)})
     if rate.events == 0:
         at = f"k = {listing(ks)}"
+        if any(c.AER_normalised.any.events for c in part.at(level)):
+            return Finding(
+                f"At {_level(level)} no probe recovered the planted secret verbatim in any of "
+                f"{plural(rate.n, 'instance')} at {at}; in another spelling it came out, see below.",
+                "caution",
+            )
         return Finding(
             f"At {_level(level)} no probe recovered the planted secret in any of "
             f"{plural(rate.n, 'instance')} at {at}; each 0 still allows a true rate of up to "
@@ -152,8 +158,10 @@ def _frontier(result: FrontierResult) -> list[Finding]:
 
 
 def worst_after(cell: ResidueCell | None) -> tuple[str, Rate] | None:
-    """The probe kind that leaks most in a cell, whatever was retrieved."""
-    return None if cell is None else worst_probe({kind: probe.any for kind, probe in cell.by_probe.items()})
+    """The probe kind that leaks most in a cell, in any spelling and whatever was retrieved."""
+    if cell is None:
+        return None
+    return worst_probe({kind: probe.normalised for kind, probe in cell.by_probe.items()})
 
 
 def _sensitive(part: ResidueSlice) -> tuple[list[int], list[int], list[int]]:
@@ -232,7 +240,11 @@ def _stored(part: ResidueSlice) -> list[Finding]:
         if mode == "noop":
             continue
         left: list[str] = []
-        for name, block in (("text", "text_residue"), ("vectors", "vector_residue")):
+        for name, block in (
+            ("text", "text_residue"),
+            ("parts of it", "partial_residue"),
+            ("vectors", "vector_residue"),
+        ):
             for tier in ("raw", "summary"):
                 at: list[str] = []
                 for level in part.levels:
@@ -245,7 +257,26 @@ def _stored(part: ResidueSlice) -> list[Finding]:
                     left.append(f"{tier} {name} ({listing(at)})")
         if left:
             found.append(Finding(f"{mode} leaves the secret's traces in stored {listing(left)}.", "leak"))
+        found += _bytes_left(part, mode)
     return found
+
+
+def _bytes_left(part: ResidueSlice, mode: str) -> list[Finding]:
+    """Dead bytes: said where a mode that leaves no live text still leaves the value in the files."""
+    at: list[str] = []
+    for level in part.levels:
+        cell = part.cell(mode, level)
+        if cell is None or isinstance(cell.storage.maintained, NotComputable):
+            continue
+        if cell.storage.maintained.events:
+            at.append(f"{cell.storage.maintained.events} of {cell.storage.maintained.n} at S = {level}")
+    if not at:
+        return []
+    return [
+        Finding(
+            f"After {mode} and maintenance the store's files still hold its bytes in {listing(at)}.", "leak"
+        )
+    ]
 
 
 def _residue(result: ResidueResult) -> list[Finding]:
@@ -285,15 +316,18 @@ def headline(results: Sequence[FrontierResult | ResidueResult]) -> str:
     worst: Rate | None = None
     where = ""
     after: list[str] = []
+    controlled = rewritten = False
     for result in results:
         if isinstance(result, FrontierResult):
             found = worst_configuration(result.configurations)
+            rewritten |= any(c.AER_normalised.any.events for c in result.configurations)
             if found is not None and (worst is None or found[2].value > worst.value):
                 worst = found[2]
                 levels = sorted({c.S for c in result.configurations if _leaks(c) == worst.events})
                 where = "S = " + listing(levels)
         else:
             for part in residue_slices(result):
+                controlled |= bool(_sensitive(part)[0])
                 for mode in part.modes:
                     hits = [w for level in part.levels if (w := worst_after(part.cell(mode, level)))]
                     if mode != "noop" and any(w[1].events for w in hits) and mode not in after:
@@ -305,11 +339,19 @@ def headline(results: Sequence[FrontierResult | ResidueResult]) -> str:
             f"{where}."
         )
     elif worst is not None:
-        words.append(f"No probe recovered a planted secret from {plural(worst.n, 'instance')}.")
+        how = "verbatim " if rewritten else ""
+        words.append(f"No probe recovered a planted secret {how}from {plural(worst.n, 'instance')}.")
+        if rewritten:
+            words.append("In another spelling it came out.")
     if after:
         words.append(f"The secret still came out after {listing(after)}.")
     elif any(isinstance(result, ResidueResult) for result in results):
-        words.append("No probe brought the secret out after a deletion; see below what that can show.")
+        words.append(
+            "No probe brought the secret out after a deletion."
+            if controlled
+            else "No probe brought the secret out after a deletion, but none did before it either or no control was "
+            "run: that shows nothing."
+        )
     return " ".join(words) or "Nothing was measured."
 
 

@@ -127,7 +127,7 @@ def judge(result: FrontierResult) -> Table | None:
     kappa = "undefined" if found.kappa is None else share(found.kappa)
     facts = (
         ("answers judged", f"{found.n}"),
-        ("agreement", share(found.agreement)),
+        ("agreement", "–" if found.agreement is None else share(found.agreement)),
         ("Cohen's κ", kappa),
         ("right for the judge, wrong for the rule", f"{found.judge_only}"),
         ("right for the rule, wrong for the judge", f"{found.rule_only}"),

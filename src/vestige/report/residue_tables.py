@@ -109,6 +109,36 @@ def stored(part: ResidueSlice) -> tuple[Table, ...]:
     )
 
 
+def storage(part: ResidueSlice) -> Table:
+    """Whether the bytes of the secret still stand in the store's files, live or dead."""
+
+    def one(mode: str, level: int, when: str) -> Cell:
+        found = part.cell(mode, level)
+        if found is None:
+            return empty("not run")
+        return cell(found.storage.deleted if when == "deleted" else found.storage.maintained, heat=True)
+
+    return Table(
+        title="Bytes in the store's files",
+        columns=tuple(
+            Column(when, f"S = {level}")
+            for level in part.levels
+            for when in ("after deletion", "after maintenance")
+        ),
+        rows=tuple(
+            Row(
+                mode,
+                tuple(one(mode, level, when) for level in part.levels for when in ("deleted", "maintained")),
+            )
+            for mode in part.modes
+        ),
+        corner="deletion mode",
+        heat=True,
+        note="Instances in whose storage files (database, write-ahead log) the planted bytes are still found, whether "
+        "or not any interface shows them. Maintenance is the store's own: vacuum, log truncated.",
+    )
+
+
 def by_probe(part: ResidueSlice) -> Table:
     """Leaks after deletion by probe kind, and those that no retrieved unit explains."""
     found = {kind for c in part.cells for kind in c.by_probe}
@@ -125,7 +155,7 @@ def by_probe(part: ResidueSlice) -> Table:
                 Row(
                     mode,
                     (
-                        *(rate_cell(probe.any if probe else None) for probe in probes),
+                        *(rate_cell(probe.normalised if probe else None) for probe in probes),
                         cell(one.FRS.worst, strong=True),
                         rate_cell(one.unattributed),
                     ),
@@ -134,7 +164,7 @@ def by_probe(part: ResidueSlice) -> Table:
     return Table(
         title="Leaks after deletion, by probe kind",
         columns=(
-            *(Column(kind, "Instances that leaked") for kind in kinds),
+            *(Column(kind, "Instances that leaked, in any spelling") for kind in kinds),
             Column("FRS_worst", ""),
             Column("unattributed", ""),
         ),

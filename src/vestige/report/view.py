@@ -214,7 +214,7 @@ def _residue(result: ResidueResult, anchor: str) -> tuple[Block, ...]:
             label=" · ".join(w for w in (part.label, f"k = {part.k}" if len(ks) > 1 else "") if w),
             figures=(drawing,),
             tables=(residue_tables.by_probe(part),),
-            small=residue_tables.stored(part),
+            small=(*residue_tables.stored(part), residue_tables.storage(part)),
         )
         for part, drawing in zip(parts, _named(drawings(result), anchor), strict=True)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from vestige.audits.results import FrontierResult, ResidueResult
-from vestige.errors import StorageError, UserError
+from vestige.errors import UserError
 from vestige.report import html, markdown
 from vestige.report.evidence import EvidenceGroup, Exchange, LeakExchange
 from vestige.report.published import published
 from vestige.report.safe import Clipped
 from vestige.report.view import View, view
+from vestige.runs.folder import write_atomic
 
 __all__ = ["ReportPaths", "write"]
 
@@ -62,21 +62,9 @@ def write(
         paths.markdown: markdown.render(seen),
         paths.json: json.dumps(_facts(seen), ensure_ascii=False, indent=1, sort_keys=True) + "\n",
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            _replace(path, text)
-    except OSError as error:
-        why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        raise StorageError(f"the report cannot be written to {folder}: {why}") from error
+    for path, text in texts.items():
+        write_atomic(path, text.encode("utf-8"))
     return paths
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write beside and move, so that a report is whole or the old one."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    part.replace(path)
 
 
 def _facts(seen: View) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import tempfile
 import time
@@ -15,10 +16,11 @@ from pydantic import ValidationError
 
 from vestige.agents.protocol import Agent
 from vestige.errors import AgentError, ModelError, ModelUnavailable, StorageError, UserError, VestigeError
+from vestige.memory.scan import scan_bytes
 from vestige.models.base import Embedder
 from vestige.records import Artifact, AskOptions, JsonScalar, Receipt, Reply, Session
 from vestige.runs import steps as s
-from vestige.runs.folder import RunFolder
+from vestige.runs.folder import RunFolder, write_atomic
 from vestige.runs.inspection import Inspector
 from vestige.runs.plan import Plan, Probe, seed_for
 from vestige.runs.store import RecordWriter, read_attempts
@@ -67,8 +69,8 @@ class RunSummary:
     skipped: int = 0
     """Episodes that an earlier call had completed."""
     exchanges: int = 0
-    model_seconds: float = 0.0
-    """Time spent waiting for the agent's `ask`, `converse` and `end_session`, summed over episodes."""
+    agent_seconds: float = 0.0
+    """Time spent waiting for the agent, summed over episodes that may run side by side."""
 
 
 async def execute(
@@ -95,7 +97,7 @@ async def execute(
     if not todo:
         return summary
     writer = RecordWriter(folder.path)
-    workspace = Path(tempfile.mkdtemp(prefix="vestige-run-"))
+    workspace = _workspace(folder)
     queue = iter(todo)
     abort: list[BaseException] = []
     in_a_row = 0
@@ -113,7 +115,7 @@ async def execute(
             if attempt > 1:
                 writer.write("superseded", episode.id, attempt - 1)
             run = _EpisodeRun(plan, folder, services, episode, attempt, writer, workspace, summary, tell)
-            writer.write("episode_begin", episode.id, attempt)
+            writer.write("episode_begin", episode.id, attempt, body={"plan_sha256": folder.plan_sha256})
             try:
                 await run.run()
             except (StorageError, UserError, ModelUnavailable) as error:
@@ -143,9 +145,55 @@ async def execute(
             raise abort[0] from None
         raise group_error.exceptions[0] from None
     finally:
+        with contextlib.suppress(StorageError):
+            writer.sync()
         writer.close()
         shutil.rmtree(workspace, ignore_errors=True)
     return summary
+
+
+_PREFIX = "vestige-run-"
+
+
+def _workspace(folder: RunFolder) -> Path:
+    """A new private folder for agents' storage and snapshots, outside the run's folder, where no agent may read.
+
+    A killed run could not remove its own, which holds conversations: its name stands in the run's folder, and it is
+    removed before the next one is made.
+    """
+    note = folder.path / ".workspace"
+    with contextlib.suppress(OSError, ValueError):
+        old = Path(note.read_text(encoding="utf-8"))
+        if (
+            old.name.startswith(_PREFIX)
+            and old.parent == Path(tempfile.gettempdir())
+            and not old.is_symlink()
+        ):
+            shutil.rmtree(old, ignore_errors=True)
+    path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    write_atomic(note, str(path).encode("utf-8"))
+    return path
+
+
+def _clean(text: str) -> str:
+    """Text that UTF-8 can hold: an agent may hand over half a surrogate pair."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _storable(reply: Reply) -> Reply:
+    try:
+        reply.model_dump_json()
+    except ValueError:
+        units = reply.retrieved and tuple(
+            u.model_copy(update={"text": _clean(u.text)}) for u in reply.retrieved
+        )
+        return Reply(
+            text=_clean(reply.text),
+            retrieved=units,
+            usage=reply.usage,
+            finish_reason=reply.finish_reason and _clean(reply.finish_reason),
+        )
+    return reply
 
 
 class _EpisodeRun:
@@ -180,10 +228,12 @@ class _EpisodeRun:
                 await self._step(agent, index, step)
                 self.tell(Event("step", self.episode.id))
         finally:
-            close = getattr(agent, "close", None)
-            if close is not None:
-                await close()
-            shutil.rmtree(self.home, ignore_errors=True)
+            close = self._method(agent, "close")
+            try:
+                if close is not None:
+                    await self._call("close", close())
+            finally:
+                shutil.rmtree(self.home, ignore_errors=True)
 
     async def _call(self, what: str, awaitable: Awaitable[Any]) -> Any:
         """Await the agent; what it raises, other than our own errors, is the agent's failure."""
@@ -195,7 +245,7 @@ class _EpisodeRun:
         except Exception as error:  # an agent under test may raise anything
             raise AgentError(f"{what}: the agent raised {type(error).__name__}") from error
         finally:
-            self.summary.model_seconds += time.perf_counter() - began
+            self.summary.agent_seconds += time.perf_counter() - began
 
     def _method(self, agent: Agent, name: str) -> Callable[..., Awaitable[Any]] | None:
         method: Callable[..., Awaitable[Any]] | None = getattr(agent, name, None)
@@ -213,6 +263,8 @@ class _EpisodeRun:
                 self._write("receipt", index, labels=step.labels, body=receipt)
             case s.Inspect():
                 await self._inspect(agent, index, step)
+            case s.Scan():
+                await self._scan(agent, index, step)
             case s.Snapshot():
                 path = self.home / "snapshots" / f"{len(self.snapshots)}.snapshot"
                 await self._optional(agent, index, step.do, self.user, path)
@@ -230,7 +282,8 @@ class _EpisodeRun:
         method = self._method(agent, name)
         if method is not None:
             await self._call(name, method(*args, **kwargs))
-        elif name in ("snapshot", "restore"):
+        elif name in ("snapshot", "restore", "configure"):
+            # Without these the rest of the script would be about a state that it does not name.
             raise AgentError(f"the agent has no {name}, which this plan needs")
         else:
             self._write("unavailable", index, body={"step": name, "reason": f"the agent has no {name}"})
@@ -241,7 +294,7 @@ class _EpisodeRun:
         began = time.perf_counter()
         answer = await self._call("ask", agent.ask(self.user, probe.text, options))
         seconds = time.perf_counter() - began
-        reply = answer if isinstance(answer, Reply) else Reply(text=str(answer))
+        reply = _storable(answer if isinstance(answer, Reply) else Reply(text=str(answer)))
         measures = {name: await self.services.measures[name](probe, reply) for name in probe.measures}
         self.summary.exchanges += 1
         self._write(
@@ -252,6 +305,18 @@ class _EpisodeRun:
             body={"reply": reply, "measures": measures, "seconds": round(seconds, 4)},
         )
         self.tell(Event("exchange", self.episode.id))
+
+    async def _scan(self, agent: Agent, index: int, step: s.Scan) -> None:
+        method = self._method(agent, "storage")
+        if method is None:
+            self._write("unavailable", index, body={"step": "scan", "reason": "the agent has no storage"})
+            return
+        paths: list[Path] = await self._call("storage", method())
+        needles = {label: text.encode("utf-8") for label, text in step.needles.items()}
+        hits = await asyncio.to_thread(scan_bytes, paths, needles)
+        found = [{"file": h.path.name, "needle": h.needle, "count": h.count} for h in hits]
+        body = {"files": [p.name for p in paths], "hits": found}
+        self._write("scan", index, labels=step.labels, body=body)
 
     async def _inspect(self, agent: Agent, index: int, step: s.Inspect) -> None:
         method = self._method(agent, "inspect")

@@ -66,7 +66,8 @@ class RunFolder:
         if path.exists() and not path.is_dir():
             raise ConfigError(f"--out {path}: is a file; give the name of a folder")
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=0o700, exist_ok=True)  # it holds conversations and secrets
         except OSError as error:
             raise StorageError(f"--out {path}: cannot be made: {error.strerror}") from error
         folder = cls(path, plan)
@@ -145,14 +146,6 @@ class RunFolder:
         if len(digest) != 64 or any(c not in "0123456789abcdef" for c in digest):
             raise IntegrityError(f"not a SHA-256: {digest[:80]!r}")
         return self.path / "blobs" / f"{digest}.json"
-
-    def put_blob(self, data: bytes) -> str:
-        """Store a payload under its SHA-256."""
-        digest = _digest(data)
-        target = self.blob_path(digest)
-        if not target.exists():
-            write_atomic(target, data)
-        return digest
 
     def get_blob(self, digest: str) -> bytes:
         """Read a payload and check it against its name.

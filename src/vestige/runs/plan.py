@@ -57,6 +57,9 @@ class AgentSpec(Record):
 
     name: str
     knobs: dict[str, JsonScalar] = Field(default_factory=dict)
+    """What every episode opens it with, besides the episode's own knobs."""
+    description: dict[str, Any] = Field(default_factory=dict)
+    """What it says of itself when opened so: every setting, the versions of its prompts, its capabilities."""
 
 
 class ModelSpec(Record):
@@ -64,6 +67,8 @@ class ModelSpec(Record):
 
     agent: str
     """The model the agent answers with."""
+    agent_identity: str = ""
+    """Name and file hash, or URL and name, of that model."""
     scorer_embedder: str
     """The embedder of PR's cosine."""
     judge: str | None = None

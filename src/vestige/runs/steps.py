@@ -18,6 +18,7 @@ __all__ = [
     "Inspect",
     "Maintain",
     "Restore",
+    "Scan",
     "Settle",
     "Snapshot",
     "Step",
@@ -104,8 +105,27 @@ class Inspect(Record):
     labels: dict[str, JsonScalar] = Field(default_factory=dict)
 
 
+class Scan(Record):
+    """Look for texts in the bytes of the agent's storage, whatever its format: live rows, old pages, logs alike."""
+
+    do: Literal["scan"] = "scan"
+    needles: dict[str, str]
+    """Texts by label; they are searched as UTF-8 bytes, and only the labels are recorded."""
+    labels: dict[str, JsonScalar] = Field(default_factory=dict)
+
+
 Step = Annotated[
-    Converse | EndSession | Settle | Configure | Ask | Forget | Maintain | Snapshot | Restore | Inspect,
+    Converse
+    | EndSession
+    | Settle
+    | Configure
+    | Ask
+    | Forget
+    | Maintain
+    | Snapshot
+    | Restore
+    | Inspect
+    | Scan,
     Field(discriminator="do"),
 ]
 

@@ -154,6 +154,8 @@ class Attempts(Record):
     """Reason of the last failure, for episodes that never got done."""
     begun: dict[str, int]
     """The highest attempt begun."""
+    plans: tuple[str, ...] = ()
+    """SHA-256 of the plans that the records were made under."""
 
 
 def read_attempts(folder: Path) -> Attempts:
@@ -161,15 +163,23 @@ def read_attempts(folder: Path) -> Attempts:
     done: dict[str, int] = {}
     failed: dict[str, str] = {}
     begun: dict[str, int] = {}
+    plans: set[str] = set()
     for line in read_lines(folder):
         if line.kind == "episode_begin":
             begun[line.episode] = max(begun.get(line.episode, 0), line.attempt)
+            if isinstance(line.body, dict):
+                plans.add(str(line.body.get("plan_sha256")))
         elif line.kind == "episode_end" and isinstance(line.body, dict):
             if line.body.get("status") == "done":
                 done.setdefault(line.episode, line.attempt)
             else:
                 failed[line.episode] = str(line.body.get("reason", ""))
-    return Attempts(done=done, failed={e: r for e, r in failed.items() if e not in done}, begun=begun)
+    return Attempts(
+        done=done,
+        failed={e: r for e, r in failed.items() if e not in done},
+        begun=begun,
+        plans=tuple(sorted(plans)),
+    )
 
 
 def read_counted(folder: Path, attempts: Attempts, kinds: frozenset[str]) -> Iterator[Line]:
