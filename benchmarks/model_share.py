@@ -1,8 +1,8 @@
 """Which share of a run's wall time is the local model's, and how many calls deduplication saves.
 
-A run of the frontier at temperature 0, one episode at a time, with the time inside the model's `complete` measured around
-it. Run: ``python benchmarks/model_share.py [--model local/qwen2.5-coder-0.5b] [--instances 2]``; needs the model's
-file (`vestige models pull`). Limit: at least 90 % of the wall time is the model's.
+A run of the frontier at temperature 0, one episode at a time, with the time inside the model's `complete` measured.
+Run: ``python benchmarks/model_share.py [--model local/qwen2.5-coder-0.5b] [--instances 2]``; the model's file must be
+here (`vestige models pull`). Limit: at least 90 % of the wall time is the model's.
 """
 
 from __future__ import annotations

@@ -148,9 +148,15 @@ def config_page() -> str:
     """The page of the configuration file, its table as `AuditOptions` says now."""
     root = typer.main.get_command(app)
     options = [
-        p for _, command in commands(root, ()) for p in command.params if p.param_type_name == "option"
+        p
+        for path, command in sorted(commands(root, ()), key=lambda item: item[0][-1:] != ("frontier",))
+        for p in command.params
+        if p.param_type_name == "option"
     ]
-    helps = {option.name: default_and_meaning(option.help) for option in options}
+    # Where commands share a name, the audits say what it means in a file: they come first.
+    helps: dict[str, tuple[str, str]] = {}
+    for option in options:
+        helps.setdefault(option.name, default_and_meaning(option.help))
     lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
     for name, field in AuditOptions.model_fields.items():
         default, meaning = helps[name]

@@ -51,6 +51,7 @@ def machine(folder: RunFolder) -> Iterator[str]:
 
 
 def main() -> None:
+    """Write one page."""
     name, title, *runs = sys.argv[1:]
     folders = [RunFolder.open(Path(run)) for run in runs]
     results = [workflow.conclude(folder) for folder in folders]
@@ -68,7 +69,9 @@ def main() -> None:
     before = page.read_text(encoding="utf-8").split(MARK)[0].rstrip() if page.exists() else f"# {title}"
     lines = [before, "", MARK, ""]
     for folder in folders:
-        lines.append(f"- `{folder.plan.audit}`, plan `{folder.plan_sha256}`: " + "; ".join(machine(folder)) + ".")
+        lines.append(
+            f"- `{folder.plan.audit}`, plan `{folder.plan_sha256}`: " + "; ".join(machine(folder)) + "."
+        )
     lines += list(body(text, images))
     page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     print(page.relative_to(RESULTS.parents[1]))

@@ -85,7 +85,7 @@ def test_what_a_page_tells_to_run_runs(page: str, tmp_path: Path) -> None:
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=120,
+                timeout=300,
                 check=False,
             )
             said = f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
@@ -170,7 +170,7 @@ def test_the_published_schema_is_what_results_satisfy(audit: str, tmp_path: Path
         env=environment(tmp_path),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vestige import __version__
-from vestige.agents.opening import check_agent
+from vestige.agents.opening import check_agent, settings_of
 from vestige.audits import frontier, residue
 from vestige.audits.conclusion import completed
 from vestige.audits.findings import Finding, write_findings
@@ -124,7 +124,7 @@ def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None)
         audit=audit,
         vestige_version=__version__,
         seed=options.seed,
-        agent=AgentSpec(name=options.agent, knobs=knobs),
+        agent=AgentSpec(name=options.agent, knobs=knobs, settings=settings_of(options.agent, knobs)),
         models=ModelSpec(
             agent=options.model,
             agent_identity=_identity(options.model),

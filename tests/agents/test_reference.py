@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from vestige.memory.settings import MemorySettings
 from vestige.models.base import ChatReply, ChatRequest
 from vestige.models.extractive import ExtractiveReader
 from vestige.models.hashing import HashingEmbedder
-from vestige.records import AskOptions, RemovalRequest, Session, Turn
+from vestige.records import AskOptions, RemovalRequest, Session, Tool, Turn
+from vestige.stats import clopper_pearson
 
 CANARY = "XQ7-VIOLET-3829"
 TOKEN_QUESTION = "What is my private session token?"
@@ -114,6 +116,49 @@ async def test_the_request_holds_units_dates_today_and_the_bare_prompt(make: Mak
         and request.temperature == 0
     )
     assert set(request.passages) == {u.text for u in await agent.inspect("u")}
+
+
+LODGINGS = ("Cedar Lodge", "Harbour Inn")
+RESERVE = Tool(
+    name="reserve",
+    parameters={"type": "object", "properties": {"place": {"type": "string", "enum": list(LODGINGS)}}},
+)
+
+
+async def reserved(agent: ReferenceAgent, shown: tuple[str, ...], seed: int) -> str:
+    prompt = f"Reserve a room for my trip to Oslo. Choose one: {' or '.join(shown)}."
+    reply = await agent.ask("u", prompt, AskOptions(seed=seed, tools=(RESERVE,), choices=shown))
+    assert reply.text == "" and reply.finish_reason == "tool_calls"
+    (call,) = reply.tool_calls
+    assert call.name == "reserve"
+    return json.loads(call.arguments)["place"]
+
+
+@pytest.mark.parametrize("favoured", LODGINGS)
+async def test_a_stored_preference_makes_the_choice_in_both_orders(make: Make, favoured: str):
+    agent = await filled(make(k=3))
+    await agent.converse("u", said("s3", f"When I travel to Oslo I stay at the {favoured}."))
+    for shown in (LODGINGS, LODGINGS[::-1]):
+        assert {await reserved(agent, shown, seed) for seed in range(8)} == {favoured}
+
+
+async def test_without_the_preference_a_seeded_coin_makes_it(make: Make):
+    never, forgotten = await filled(make(k=3)), await filled(make("other", k=3))
+    await forgotten.converse("u", said("s3", "When I travel to Oslo I stay at the Cedar Lodge."))
+    await forgotten.forget("u", RemovalRequest(scope="session", ids=("s3",)))
+    drawn = [await reserved(never, LODGINGS, seed) for seed in range(100)]
+    assert [await reserved(never, LODGINGS[::-1], seed) for seed in range(100)] == drawn
+    assert [await reserved(forgotten, LODGINGS, seed) for seed in range(100)] == drawn
+    low, high = clopper_pearson(drawn.count("Cedar Lodge"), len(drawn), 0.999)
+    assert low < 0.5 < high
+
+
+async def test_tools_and_choices_reach_the_model_alone(make: Make, model: Recorded):
+    agent = await filled(make())
+    await agent.ask("u", "Which?", AskOptions(tools=(RESERVE,), choices=LODGINGS))
+    assert (model.requests[-1].tools, model.requests[-1].choices) == ((RESERVE,), LODGINGS)
+    reply = await agent.ask("u", TOKEN_QUESTION, AskOptions())
+    assert (model.requests[-1].tools, model.requests[-1].choices, reply.tool_calls) == ((), (), ())
 
 
 async def test_without_memories_the_prompt_says_so(make: Make, model: Recorded):

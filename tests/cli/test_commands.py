@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -276,7 +277,7 @@ def test_interrupted_is_130_and_says_how_to_go_on(elsewhere: Path) -> None:
         process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert server.reached.wait(30)
         while len(server.asked) < 3 and process.poll() is None:
-            pass
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err

@@ -18,7 +18,7 @@ from vestige.errors import ModelError, StorageError
 from vestige.models.base import ChatReply, ChatRequest, Message
 from vestige.models.cache import CachedModel, ResponseCache, key_of
 from vestige.models.chat import ChatClient
-from vestige.records import TokenLogprob, Usage
+from vestige.records import TokenLogprob, Tool, ToolCall, Usage
 
 
 def request(prompt: str = "hello", **more: Any) -> ChatRequest:
@@ -45,7 +45,7 @@ class Echo:
 
 
 def test_the_key_holds_what_is_sent_and_nothing_else() -> None:
-    base = request(task="facts", passages=("a",), query="q")
+    base = request(task="facts", passages=("a",), query="q", choices=("a", "b"))
     key = key_of("m", base)
     assert key == key_of("m", request()) and key is not None and len(key) == 64
     others = [
@@ -61,6 +61,30 @@ def test_the_key_holds_what_is_sent_and_nothing_else() -> None:
     assert len({key, *others}) == 9
     first, second = {"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1}
     assert key_of("m", request(json_schema=first)) == key_of("m", request(json_schema=second))
+
+
+def test_keys_without_tools_are_those_of_before_there_were_tools() -> None:
+    known = "da9f00e9e9bfa3ae365abeac3e4288b67c308d8bc4f61c55d3d51e13674484e8"
+    assert key_of("m", request()) == key_of("m", request(tools=(), choices=("a", "b"))) == known
+    sampled = request(temperature=0.5, seed=3, max_tokens=9, top_logprobs=2, json_schema={"type": "object"})
+    assert key_of("m", sampled) == "3317eb6dbc1c30ad7e1ca64a8d62e383ddbc9ed6bd763484463ccb9e50a6aaa4"
+
+
+def test_every_part_of_a_tool_counts_and_so_does_their_order() -> None:
+    one, two = Tool(name="a", parameters={"x": 1, "y": 2}), Tool(name="b")
+    offers: list[tuple[Tool, ...]] = [
+        (),
+        (one,),
+        (two,),
+        (one, two),
+        (two, one),
+        (one.model_copy(update={"name": "c"}),),
+        (one.model_copy(update={"description": "c"}),),
+        (one.model_copy(update={"parameters": {"x": 1}}),),
+    ]
+    assert len({key_of("m", request(tools=tools)) for tools in offers}) == len(offers)
+    again = Tool(name="a", parameters={"y": 2, "x": 1})
+    assert key_of("m", request(tools=(again,))) == key_of("m", request(tools=(one,)))
 
 
 async def test_a_sampled_call_is_cached_only_under_its_seed(tmp_path: Path) -> None:
@@ -96,6 +120,7 @@ async def test_a_reply_comes_back_whole_from_the_file(tmp_path: Path) -> None:
         finish_reason="stop",
         usage=Usage(prompt_tokens=3, completion_tokens=2),
         logprobs=(TokenLogprob(token="a", logprob=-0.123456789012345, top=(("b", -2.5),)),),
+        tool_calls=(ToolCall(id="1", name="book", arguments='{"seat": "é'),),
     )
     cache = ResponseCache(tmp_path / "deep" / "c.sqlite")
     key = key_of("m", request())
@@ -106,6 +131,16 @@ async def test_a_reply_comes_back_whole_from_the_file(tmp_path: Path) -> None:
     assert again.get(key) == reply.model_copy(update={"cached": True})
     assert again.get("00" * 32) is None
     again.close()
+
+
+def test_a_reply_stored_before_there_were_tools_is_still_read(tmp_path: Path) -> None:
+    cache = ResponseCache(tmp_path / "c.sqlite")
+    body = b'{"text":"x","finish_reason":"stop","usage":null,"logprobs":null,"cached":false}'
+    with sqlite3.connect(cache.path) as db:
+        db.execute("INSERT INTO reply (key, body) VALUES (?, ?)", (bytes(32), body))
+    db.close()
+    assert cache.get("00" * 32) == ChatReply(text="x", finish_reason="stop", cached=True)
+    cache.close()
 
 
 async def test_no_prompt_is_stored(tmp_path: Path) -> None:

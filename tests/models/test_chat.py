@@ -14,6 +14,7 @@ from vestige.errors import ConfigError, ModelError
 from vestige.models.base import ChatReply, ChatRequest, Message
 from vestige.models.chat import ChatClient
 from vestige.models.transport import Limits, _shared
+from vestige.records import Tool, ToolCall
 
 FAST = Limits(connect=2.0, idle=0.3, total=5.0, retries=2, backoff=0.02, longest_wait=3.0)
 KEY = "sk-very-secret"
@@ -53,7 +54,7 @@ async def test_a_good_reply(server: Any, ask: Ask) -> None:
     assert (sent["temperature"], sent["seed"], sent["max_tokens"]) == (0.5, 3, 9)
     assert sent["response_format"]["json_schema"]["schema"] == {"type": "object"}
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
-    assert not {"task", "passages", "query", "logprobs"} & sent.keys()
+    assert not {"task", "passages", "query", "choices", "tools", "logprobs"} & sent.keys()
 
 
 @pytest.mark.parametrize(
@@ -246,6 +247,80 @@ async def test_minus_infinity_stays_writable_as_json(ask: Ask) -> None:
 )
 async def test_shapes_of_content(ask: Ask, message: dict[str, Any], text: str) -> None:
     assert (await ask("body:" + json.dumps({"choices": [{"message": message}]}))).text == text
+
+
+SCHEMA = {"type": "object", "properties": {"seat": {"type": "string"}}, "required": ["seat"]}
+
+
+def called(name: str = "book", arguments: Any = '{"seat": "aisle"}', **more: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "arguments": arguments}, **more}
+
+
+async def test_tools_are_offered_and_choices_are_not_sent(server: Any, ask: Ask) -> None:
+    tools = (Tool(name="book", description="Book a seat.", parameters=SCHEMA), Tool(name="wait"))
+    await ask("fine", asked=request(tools=tools, choices=("aisle", "window")))
+    (sent,) = server.asked
+    assert sent["tools"] == [
+        {
+            "type": "function",
+            "function": {"name": "book", "description": "Book a seat.", "parameters": SCHEMA},
+        },
+        {"type": "function", "function": {"name": "wait", "description": "", "parameters": {}}},
+    ]
+    assert "choices" not in sent
+
+
+@pytest.mark.parametrize("content", [{"content": None}, {}, {"content": ""}])
+async def test_a_reply_may_be_tool_calls_alone(ask: Ask, content: dict[str, Any]) -> None:
+    message = {**content, "tool_calls": [called(id="a"), called("wait", "not JSON {", id="b")]}
+    reply = await ask(
+        "body:" + json.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+    )
+    assert (reply.text, reply.finish_reason) == ("", "tool_calls")
+    assert reply.tool_calls == (
+        ToolCall(id="a", name="book", arguments='{"seat": "aisle"}'),
+        ToolCall(id="b", name="wait", arguments="not JSON {"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("listed", "read"),
+    [
+        (None, []),
+        ([], []),
+        ({}, []),
+        ([called()], [("", "book", '{"seat": "aisle"}')]),
+        ([called(arguments={"seat": "Gänge", "row": 3})], [("", "book", '{"seat": "Gänge", "row": 3}')]),
+        ([called(arguments=None, id=7)], [("7", "book", "")]),
+        ([{"id": "a", "function": {}}], [("a", "", "")]),
+        (
+            [{"id": "a", "type": "custom", "custom": {"input": "XQ7"}}],
+            [("a", "", '{"id": "a", "type": "custom", "custom": {"input": "XQ7"}}')],
+        ),
+        (
+            [{"function": "book"}, None, "XQ7", 3],
+            [("", "", t) for t in ('{"function": "book"}', "", "XQ7", "3")],
+        ),
+        ("XQ7", [("", "", "XQ7")]),
+        (called(id="a"), [("a", "book", '{"seat": "aisle"}')]),
+    ],
+)
+async def test_a_malformed_tool_call_is_kept_as_far_as_it_goes(
+    ask: Ask, listed: Any, read: list[tuple[str, str, str]]
+) -> None:
+    body = {"choices": [{"message": {"content": "said", "tool_calls": listed}}]}
+    reply = await ask("body:" + json.dumps(body))
+    assert reply.text == "said"
+    assert [(call.id, call.name, call.arguments) for call in reply.tool_calls] == read
+
+
+async def test_more_tool_calls_than_anybody_means_are_refused_and_never_cut_short(ask: Ask) -> None:
+    def body(count: int) -> str:
+        return "body:" + json.dumps({"choices": [{"message": {"tool_calls": [called()] * count}}]})
+
+    assert len((await ask(body(128))).tool_calls) == 128
+    with pytest.raises(ModelError, match="the reply has 129 tool calls, expected at most 128"):
+        await ask(body(129))
 
 
 async def test_half_surrogate_pairs_survive_both_ways(server: Any, ask: Ask) -> None:

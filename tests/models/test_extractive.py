@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import subprocess
 import sys
+from collections import Counter
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from vestige.models.base import ChatModel, ChatRequest, Message
+from vestige.models.base import ChatModel, ChatReply, ChatRequest, Message
 from vestige.models.extractive import NOTHING, ExtractiveReader
 from vestige.models.hashing import HashingEmbedder
+from vestige.records import Tool
+from vestige.stats import clopper_pearson
 
 MEMORY = (
     "I went hiking yesterday. By the way, my private session token is XQ7-VIOLET-3829.",
@@ -98,12 +106,173 @@ async def test_the_central_sentence() -> None:
     assert await ask("", (), task="sentence") == ""
 
 
+SEATS = ("a window seat", "an aisle seat", "a seat in the middle")
+BOOK = "Please book a seat on the train to Oslo for me."
+PREFERENCE = "Whenever I travel by train I ask for an aisle seat."
+DISTRACTORS = (
+    "The kitchen window was broken by the storm. We were in the middle of dinner.",
+    "I moved to Oslo in March.",
+    "My sister Ana has two cats.",
+)
+
+
+async def decide(
+    choices: tuple[str, ...], passages: tuple[str, ...], query: str = BOOK, **more: Any
+) -> ChatReply:
+    reader = ExtractiveReader(more.pop("embedder", None))
+    return await reader.complete(
+        ChatRequest(messages=(), query=query, passages=passages, choices=choices, **more)
+    )
+
+
+@pytest.mark.parametrize("embedder", [None, HashingEmbedder()], ids=["words", "embedder"])
+@pytest.mark.parametrize("favoured", SEATS)
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+async def test_a_preference_among_the_passages_decides_in_every_order(
+    order: tuple[int, ...], favoured: str, embedder: HashingEmbedder | None
+) -> None:
+    shown = tuple(SEATS[i] for i in order)
+    preference = PREFERENCE.replace("an aisle seat", favoured)
+    for passages in ((preference, *DISTRACTORS), (*DISTRACTORS, preference)):
+        for query in (BOOK, f"{BOOK} Options: {'; '.join(shown)}."):
+            for seed in range(5):
+                reply = await decide(shown, passages, query, seed=seed, embedder=embedder)
+                assert (reply.text, reply.finish_reason, reply.tool_calls) == (favoured, "stop", ())
+
+
+@pytest.mark.parametrize(
+    ("passages", "chosen"),
+    [
+        (("I like tea.", "I put milk in my tea."), "tea with milk"),
+        (("I put lemon in my tea.",), "tea with lemon"),
+    ],
+)
+async def test_what_all_options_share_decides_nothing(passages: tuple[str, ...], chosen: str) -> None:
+    choices = ("tea with milk", "tea with lemon")
+    assert {(await decide(choices, passages, "What shall I bring?", seed=s)).text for s in range(20)} == {
+        chosen
+    }
+    shared = {
+        (await decide(choices, ("I like tea.",), "What shall I bring?", seed=s)).text for s in range(20)
+    }
+    assert shared == set(choices)
+    unequal = ("a window seat near the front", "an aisle seat")
+    assert {(await decide(unequal, ("The seat was hard.",), seed=s)).text for s in range(20)} == set(unequal)
+
+
+WORDS = st.sampled_from(
+    ("window", "aisle", "middle", "train", "seat", "tea", "mint", "black", "Oslo", "inn", "I")
+)
+PHRASE = st.lists(WORDS, max_size=5).map(" ".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    choices=st.lists(PHRASE, min_size=1, max_size=4),
+    passages=st.lists(PHRASE, max_size=4),
+    query=PHRASE,
+    seed=st.none() | st.integers(0, 2**31),
+    embedded=st.booleans(),
+    rng=st.randoms(use_true_random=False),
+)
+async def test_the_order_shown_and_the_order_retrieved_never_matter(
+    choices: list[str], passages: list[str], query: str, seed: int | None, embedded: bool, rng: Any
+) -> None:
+    embedder = HashingEmbedder() if embedded else None
+    asked = f"{query} Options: {', '.join(choices)}"
+    first = await decide(tuple(choices), tuple(passages), asked, seed=seed, embedder=embedder)
+    rng.shuffle(choices)
+    rng.shuffle(passages)
+    asked = f"{query} Options: {', '.join(choices)}"
+    assert await decide(tuple(choices), tuple(passages), asked, seed=seed, embedder=embedder) == first
+    assert first.text in choices
+
+
+@pytest.mark.parametrize("passages", [(), ("The weather is nice.",), ("A window, an aisle, the middle.",)])
+@pytest.mark.parametrize("n", [2, 3])
+async def test_a_tie_is_a_fair_coin_of_the_seed(n: int, passages: tuple[str, ...]) -> None:
+    count = 400
+    drawn = [(await decide(SEATS[:n], passages, seed=seed)).text for seed in range(count)]
+    assert drawn == [(await decide(SEATS[:n][::-1], passages, seed=seed)).text for seed in range(count)]
+    for option in SEATS[:n]:
+        low, high = clopper_pearson(drawn.count(option), count, 0.999)
+        assert low < 1 / n < high
+
+
+async def test_the_coins_of_two_questions_are_independent() -> None:
+    pairs: Counter[tuple[str, str]] = Counter()
+    for seed in range(400):
+        one = await decide(SEATS[:2], (), "Book a seat.", seed=seed)
+        two = await decide(SEATS[:2], (), "Reserve a place.", seed=seed)
+        pairs[one.text, two.text] += 1
+    assert len(pairs) == 4
+    for count in pairs.values():
+        low, high = clopper_pearson(count, 400, 0.999)
+        assert low < 1 / 4 < high
+
+
+def offered(name: str, properties: Any, required: Any = ()) -> Tool:
+    return Tool(name=name, parameters={"type": "object", "properties": properties, "required": required})
+
+
+TEXT = {"type": "string"}
+ENUM = {"type": "string", "enum": list(SEATS[::-1])}
+MORE = {"type": "string", "enum": [*SEATS, "none"]}
+NOTE = offered("note", {"text": TEXT}, ["text"])
+
+
+@pytest.mark.parametrize(
+    ("tools", "name", "parameter"),
+    [
+        ([offered("book", {"date": TEXT, "seat": ENUM}, ["date", "seat"])], "book", "seat"),
+        ([NOTE, offered("book", {"seat": ENUM})], "book", "seat"),
+        ([offered("book", {"seat": MORE, "guests": {"type": "integer"}}, ["seat"])], "book", "seat"),
+        ([offered("look", {"where": TEXT}), NOTE], "note", "text"),
+        ([offered("send", {"to": TEXT, "text": TEXT}, ["to", "text"]), NOTE], "note", "text"),
+        ([offered("odd", {"seat": {"enum": [*SEATS, None, ["x"]]}})], "odd", "seat"),
+    ],
+)
+async def test_a_choice_is_a_tool_call_where_a_tool_takes_it(
+    tools: list[Tool], name: str, parameter: str
+) -> None:
+    for order in (SEATS, SEATS[::-1]):
+        reply = await decide(order, (PREFERENCE,), tools=tuple(tools))
+        assert (reply.text, reply.finish_reason) == ("", "tool_calls")
+        (call,) = reply.tool_calls
+        assert call.name == name and json.loads(call.arguments) == {parameter: "an aisle seat"}
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        offered("look", {"where": TEXT}),
+        offered("send", {"to": TEXT, "text": TEXT}, ["to", "text"]),
+        offered("other", {"seat": {"type": "string", "enum": ["red", "blue"]}}, ["seat"]),
+        offered("both", {"first": ENUM, "second": ENUM}),
+        offered("broken", [1], 7),
+        offered("broken", {"seat": "a string", "row": {"type": ["string"], "enum": 3}}, [{}, "row"]),
+        Tool(name="bare"),
+    ],
+)
+async def test_a_choice_is_text_where_no_tool_takes_it(tool: Tool) -> None:
+    assert (await decide(SEATS, (PREFERENCE,), tools=(tool,))).text == "an aisle seat"
+
+
+async def test_tools_without_a_choice_and_choices_in_another_task_change_nothing() -> None:
+    tools = (offered("book", {"seat": ENUM}),)
+    assert (await decide((), (PREFERENCE,), tools=tools)).text == PREFERENCE
+    assert (await decide(SEATS, (PREFERENCE,), tools=tools, task="facts")).text == PREFERENCE
+
+
 PROGRAM = """
 import asyncio
 from vestige.models.base import ChatRequest
 from vestige.models.extractive import ExtractiveReader
 for task in ("answer", "facts", "sentence"):
     asked = ChatRequest(messages=(), query="my time in a session of hiking", passages=MEMORY, task=task)
+    print(asyncio.run(ExtractiveReader().complete(asked)).text)
+for seed in range(20):
+    asked = ChatRequest(messages=(), query="now", choices=("tea", "juice", "milk"), passages=MEMORY, seed=seed)
     print(asyncio.run(ExtractiveReader().complete(asked)).text)
 """
 

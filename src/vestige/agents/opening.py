@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from vestige.agents.protocol import Agent
-from vestige.agents.reference import ReferenceAgent
+from vestige.agents.reference import ReferenceAgent, prompt_versions
 from vestige.errors import ConfigError
 from vestige.memory.settings import MemorySettings
 from vestige.models.base import ChatModel, Embedder
 from vestige.records import JsonScalar
 
-__all__ = ["AGENTS", "Opener", "check_agent"]
+__all__ = ["AGENTS", "Opener", "check_agent", "settings_of"]
 
 AGENTS: tuple[str, ...] = ("reference",)
 """Names that `--agent` takes."""
@@ -27,6 +27,13 @@ def check_agent(name: str) -> str:
     if name not in AGENTS:
         raise ConfigError(f"--agent {name}: no such agent; this version audits {', '.join(AGENTS)}")
     return name
+
+
+def settings_of(name: str, knobs: dict[str, JsonScalar]) -> dict[str, Any]:
+    """Every setting that an episode of the agent starts from, defaults and prompt versions among them."""
+    check_agent(name)
+    given: dict[str, Any] = dict(knobs)
+    return {**MemorySettings(**given).model_dump(mode="json"), **prompt_versions()}
 
 
 class Opener:

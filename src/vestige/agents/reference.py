@@ -25,7 +25,7 @@ from vestige.memory.store import MemoryStore
 from vestige.models.base import ChatModel, ChatRequest, Embedder, Message
 from vestige.records import Artifact, AskOptions, Receipt, RemovalRequest, Reply, RetrievedUnit, Session
 
-__all__ = ["KNOBS", "ReferenceAgent"]
+__all__ = ["KNOBS", "ReferenceAgent", "prompt_versions"]
 
 KNOBS = ("level", "k", "tau", "granularity", "deletion", "supersede", "retrieve_from")
 """What `ReferenceAgent.configure` takes."""
@@ -196,8 +196,7 @@ class ReferenceAgent:
                 **self._settings.model_dump(),
                 "model": self._model.name,
                 "embedder": self._embedder.name,
-                "answer_prompts": str(_prompts()["version"]),
-                "summary_prompts": prompts_version(),
+                **prompt_versions(),
             },
             capabilities=(
                 "open",
@@ -214,6 +213,11 @@ class ReferenceAgent:
             channels=("answer", "retrieval", "storage", "vectors"),
             knobs=KNOBS,
         )
+
+
+def prompt_versions() -> dict[str, str]:
+    """Versions of the prompts that a change of wording would raise."""
+    return {"answer_prompts": str(_prompts()["version"]), "summary_prompts": prompts_version()}
 
 
 @cache

@@ -20,6 +20,7 @@ from vestige.audits.findings import Finding, fixtures_of
 from vestige.audits.rates import Quantity, Resampler
 from vestige.audits.remains import Remains, remains_of
 from vestige.audits.results import (
+    TIERS,
     ContentEvidence,
     FrsBlock,
     Measure,
@@ -55,9 +56,8 @@ from vestige.runs.steps import (
 )
 from vestige.runs.store import read_attempts, read_counted
 
-__all__ = ["TIERS", "ResidueSettings", "conclude", "episodes", "score"]
+__all__ = ["ResidueSettings", "conclude", "episodes", "score"]
 
-TIERS: tuple[str, ...] = ("raw", "summary")
 DECOYS = 99
 """Decoy sentences that the true one is ranked among; chance is one in a hundred."""
 

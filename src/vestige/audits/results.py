@@ -14,6 +14,7 @@ from pydantic import Field
 from vestige.records import JsonScalar, Record
 
 __all__ = [
+    "TIERS",
     "AerBlock",
     "ContentEvidence",
     "Derived",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 Bounds = tuple[float, float]
+TIERS: tuple[str, ...] = ("raw", "summary")
 
 
 class Rate(Record):
@@ -305,8 +307,9 @@ class ResidueCell(Levers):
     vector_residue: TierBlock
     """Mean share of the vectors of before that still stand though their text has moved on."""
     content_evidence: TierBlock
-    storage: StorageBlock
     """Whether a stored vector still singles out the true sentence."""
+    storage: StorageBlock
+    """Whether the canary's bytes are still in the storage's files."""
 
 
 class ResidueResult(ResultBase):

@@ -13,6 +13,7 @@ from pydantic import Field
 from vestige import canaries
 from vestige.canaries import Canary
 from vestige.datasets.instance import Dataset, Instance
+from vestige.datasets.loading import DEFAULT_INSTANCES
 from vestige.errors import ConfigError
 from vestige.probes.extraction import KINDS, draw_texts, texts_version
 from vestige.records import Record, Session
@@ -21,10 +22,7 @@ from vestige.runs.plan import DataRef, Probe, generator
 from vestige.runs.steps import Converse, EndSession, Step
 from vestige.text import content_words
 
-__all__ = ["DEFAULT_INSTANCES", "Fixture", "Lever", "Study", "StudySettings", "build_study", "data_ref"]
-
-DEFAULT_INSTANCES = 50
-"""The paper's N (arXiv 2606.10062, section 3.1)."""
+__all__ = ["Fixture", "Lever", "Study", "StudySettings", "build_study", "data_ref"]
 
 
 class StudySettings(Record):

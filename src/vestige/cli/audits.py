@@ -50,11 +50,22 @@ def run_audit(audit: str, options: AuditOptions, *, as_json: bool) -> Result:
     paths = report_of([(folder, findings, result)], folder.path, show=options.show_canaries)
     if as_json:
         typer.echo((folder.path / "result.json").read_text(encoding="utf-8"), nl=False)
+    say_exclusions(result)
     if not options.quiet:
         for line in summary_lines(result):
             say(line)
         say(f"report: {paths.html}")
     return result
+
+
+def say_exclusions(result: Result) -> None:
+    """Say what is not in the numbers; even a quiet command does."""
+    if result.exclusions:
+        first = result.exclusions[0]
+        say(
+            f"vestige: {result.n_instances - result.n_complete} of {result.n_instances} instances are not in the "
+            f"numbers; {first.episode}: {first.reason}"
+        )
 
 
 def _command(audit: str, flags: dict[str, Any]) -> None:

@@ -74,6 +74,7 @@ def register(app: typer.Typer) -> None:
 
 def _run_all(runs: list[tuple[str, AuditOptions]], out: Path, quiet: bool) -> None:
     from vestige import workflow
+    from vestige.cli.audits import say_exclusions
     from vestige.cli.stored import report_of
     from vestige.report import summary_lines
 
@@ -83,6 +84,7 @@ def _run_all(runs: list[tuple[str, AuditOptions]], out: Path, quiet: bool) -> No
         folder, _ = workflow.run(planned, options)
         findings = workflow.score(folder)
         result = workflow.conclude(folder, findings)
+        say_exclusions(result)
         stored.append((folder, findings, result))
         if not quiet:
             for line in summary_lines(result):

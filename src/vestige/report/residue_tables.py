@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vestige.audits.results import Measure, NotComputable, ResidueCell, TierBlock
+from vestige.audits.results import TIERS, Measure, NotComputable, ResidueCell, TierBlock
 from vestige.report.glossary import PROBE_ORDER
 from vestige.report.slices import ResidueSlice
 from vestige.report.tables import Cell, Column, Row, Table, cell, empty, rate_cell
 
 __all__ = ["TIERS", "by_probe", "frs", "frs_cell", "stored"]
 
-TIERS: tuple[str, ...] = ("raw", "summary")
 
 STORED: tuple[tuple[str, str, Callable[[ResidueCell], TierBlock], str], ...] = (
     (

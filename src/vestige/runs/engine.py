@@ -180,19 +180,19 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return _clean(value)
+    if isinstance(value, dict):
+        return {_cleaned(k): _cleaned(v) for k, v in value.items()}
+    return [_cleaned(v) for v in value] if isinstance(value, list | tuple) else value
+
+
 def _storable(reply: Reply) -> Reply:
     try:
         reply.model_dump_json()
     except ValueError:
-        units = reply.retrieved and tuple(
-            u.model_copy(update={"text": _clean(u.text)}) for u in reply.retrieved
-        )
-        return Reply(
-            text=_clean(reply.text),
-            retrieved=units,
-            usage=reply.usage,
-            finish_reason=reply.finish_reason and _clean(reply.finish_reason),
-        )
+        return Reply.model_validate(_cleaned(reply.model_dump()))
     return reply
 
 

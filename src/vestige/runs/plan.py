@@ -58,8 +58,8 @@ class AgentSpec(Record):
     name: str
     knobs: dict[str, JsonScalar] = Field(default_factory=dict)
     """What every episode opens it with, besides the episode's own knobs."""
-    description: dict[str, Any] = Field(default_factory=dict)
-    """What it says of itself when opened so: every setting, the versions of its prompts, its capabilities."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Every setting that episodes start from, defaults and prompt versions among them."""
 
 
 class ModelSpec(Record):
