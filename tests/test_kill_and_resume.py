@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import resource
 import shutil
@@ -56,17 +58,29 @@ def resumed(nursery: Nursery, folder: Path, *argv: str) -> bytes:
     return result(folder)
 
 
-def timed(nursery: Nursery, folder: Path, *argv: str) -> float:
-    began = time.perf_counter()
+def calm(nursery: Nursery, folder: Path, *argv: str) -> Path:
+    """A run that was left alone."""
     log = folder.with_suffix(".log")
     assert nursery.run(*argv, "--out", str(folder), log=log) == 0, log.read_text()
-    return time.perf_counter() - began
+    return folder
 
 
-def moments(seed: int, count: int, longest: float) -> list[float]:
-    """Spread over the whole run, one in each equal part of it."""
+def moments(seed: int, count: int) -> list[float]:
+    """Shares of a run, one in each equal part of it."""
     draws = np.random.default_rng(seed).random(count)
-    return [float(longest * (i + u) / count) for i, u in enumerate(draws)]
+    return [float((i + u) / count) for i, u in enumerate(draws)]
+
+
+def written(folder: Path) -> int:
+    """Bytes that a run has written so far: plan, blobs and records."""
+    total = 0
+    for path in (folder, folder / "blobs"):
+        with contextlib.suppress(FileNotFoundError), os.scandir(path) as files:
+            for file in files:
+                if file.name.endswith((".json", ".jsonl")):
+                    with contextlib.suppress(FileNotFoundError):
+                        total += file.stat().st_size
+    return total
 
 
 @pytest.mark.slow
@@ -74,70 +88,78 @@ def moments(seed: int, count: int, longest: float) -> list[float]:
 def test_sigkill_at_ten_moments_with_the_extractive_reader(
     nursery: Nursery, tmp_path: Path, audit: str
 ) -> None:
-    """Ten moments each, so twenty in all."""
-    timed(nursery, tmp_path / "warm", audit, *SMALL)
-    whole = timed(nursery, tmp_path / "calm", audit, *SMALL)
-    struck = 0
-    for number, moment in enumerate(moments(20, 10, 0.9 * whole)):
+    """Ten moments each, so twenty in all: while the plan is frozen, while episodes run, while it concludes."""
+    alone = calm(nursery, tmp_path / "calm", audit, *SMALL)
+    whole, struck = written(alone), 0
+    for number, moment in enumerate(moments(20, 10)):
         folder = tmp_path / f"killed-{number}"
-        code = nursery.killed_after(
-            moment, audit, *SMALL, "--out", str(folder), log=folder.with_suffix(".log")
+        argv = (audit, *SMALL, "--out", str(folder))
+        code = nursery.killed_when(
+            lambda f=folder, m=moment: written(f) >= m * whole, *argv, log=folder.with_suffix(".log")
         )
         struck += code == KILLED
-        assert resumed(nursery, folder, audit, *SMALL) == result(tmp_path / "calm"), (
-            f"killed after {moment:.3f} s"
-        )
-        findings = (folder / "findings.jsonl").read_bytes()
-        assert findings == (tmp_path / "calm" / "findings.jsonl").read_bytes()
-    assert struck >= 3, "the kills came too late to mean anything"
+        assert resumed(nursery, folder, audit, *SMALL) == result(alone), f"killed after {moment:.1%}"
+        assert (folder / "findings.jsonl").read_bytes() == (alone / "findings.jsonl").read_bytes()
+    assert struck >= 5, "the kills came too late to mean anything"
 
 
 @pytest.mark.slow
 def test_killed_again_and_again_until_it_is_done(nursery: Nursery, tmp_path: Path) -> None:
-    whole = timed(nursery, tmp_path / "calm", "plain-residue", *SMALL)
-    rng, patience, kills, code = np.random.default_rng(5), 0.5 * whole, 0, KILLED
-    folder, argv = (
-        tmp_path / "killed",
-        ("plain-residue", *SMALL, "--resume", "--out", str(tmp_path / "killed")),
-    )
+    """Each time it may write more before it is killed, until its episodes, which are atomic, are done."""
+    alone = calm(nursery, tmp_path / "calm", "plain-residue", *SMALL)
+    step = written(alone) / 6
+    folder, code, kills = tmp_path / "killed", KILLED, 0
     while code == KILLED:
-        code = nursery.killed_after(patience * float(rng.uniform(0.3, 1.0)), *argv, log=tmp_path / "log")
-        kills += code == KILLED
-        patience *= 1.1
+        goal = written(folder) + step
+        code = nursery.killed_when(
+            lambda g=goal: written(folder) >= g,
+            "plain-residue",
+            *SMALL,
+            "--resume",
+            "--out",
+            str(folder),
+            log=tmp_path / "log",
+        )
+        kills, step = kills + (code == KILLED), 1.3 * step
     assert code == 0, (tmp_path / "log").read_text()
-    assert kills >= 1 and result(folder) == result(tmp_path / "calm")
+    assert kills >= 3 and result(folder) == result(alone)
 
 
 @pytest.mark.slow
 def test_sigkill_anywhere_in_the_command_itself(nursery: Nursery, tmp_path: Path) -> None:
-    """The report is written last: a kill there, too, leaves a folder that --resume completes."""
-    whole = timed(nursery, tmp_path / "calm", "frontier", *SMALL, "--quiet")
-    for number, moment in enumerate(moments(3, 3, whole)):
-        folder = tmp_path / f"killed-{number}"
-        log = folder.with_suffix(".log")
-        nursery.killed_after(moment, "frontier", *SMALL, "--quiet", "--out", str(folder), log=log)
-        assert resumed(nursery, folder, "frontier", *SMALL, "--quiet") == result(tmp_path / "calm")
-        assert (folder / "report.json").read_bytes() == (tmp_path / "calm" / "report.json").read_bytes()
+    """The report is written last: a kill just before it, too, leaves a folder that --resume completes."""
+    alone = calm(nursery, tmp_path / "calm", "frontier", *SMALL, "--quiet")
+    last = {"records": "records-0000.jsonl", "findings": "findings.jsonl", "result": "result.json"}
+    for name, file in last.items():
+        folder = tmp_path / f"killed-{name}"
+        log, argv = folder.with_suffix(".log"), ("frontier", *SMALL, "--quiet", "--out", str(folder))
+        nursery.killed_when((folder / file).exists, *argv, log=log)
+        assert resumed(nursery, folder, "frontier", *SMALL, "--quiet") == result(alone)
+        assert (folder / "report.json").read_bytes() == (alone / "report.json").read_bytes()
         assert "Traceback" not in log.read_text()
 
 
 @pytest.mark.slow
 def test_sigkill_at_five_moments_with_an_endpoint(nursery: Nursery, tmp_path: Path) -> None:
     """Replies come from a server that answers each request always alike, as recorded replies do."""
-    with Echo(delay=0.02) as server:
+    with Echo(delay=0.01) as server:
         argv = ("plain-residue", *SMALL, "--model", server.model)
-        whole = timed(nursery, tmp_path / "calm", *argv)
-        alone = len(server.asked)
-        calm, struck = result(tmp_path / "calm"), 0
-        for number, moment in enumerate(moments(7, 5, 0.9 * whole)):
+        alone = calm(nursery, tmp_path / "calm", *argv)
+        calls = len(server.asked)
+        for number, moment in enumerate(moments(7, 5)):
             folder, before = tmp_path / f"killed-{number}", len(server.asked)
-            log = folder.with_suffix(".log")
-            struck += nursery.killed_after(moment, *argv, "--out", str(folder), log=log) == KILLED
-            assert resumed(nursery, folder, *argv) == calm
-            assert (
-                len(server.asked) - before < 2 * alone
-            )  # what was answered before the kill is not all asked again
-        assert struck >= 2 and b'"value": 1.0' in calm
+            goal = before + max(1, round(moment * calls))
+            code = nursery.killed_when(
+                lambda g=goal: len(server.asked) >= g,
+                *argv,
+                "--out",
+                str(folder),
+                log=folder.with_suffix(".log"),
+            )
+            assert code == KILLED or moment > 0.8
+            assert resumed(nursery, folder, *argv) == result(alone)
+            assert len(server.asked) - before < 2 * calls  # what was answered is not all asked again
+        assert b'"value": 1.0' in result(alone)
 
 
 WITH_A_MODEL = """
@@ -165,33 +187,30 @@ def test_sigkill_at_three_moments_with_a_model_on_this_machine(tmp_path: Path) -
     """llama.cpp with one slot and no prompt cache; its server dies with the run and is started again."""
     (tmp_path / "data.json").write_text(people(2).model_dump_json())
 
-    def go(folder: Path, seconds: float | None = None) -> int:
+    def go(folder: Path, until: float = math.inf) -> int:
+        """Run; killed once the run's records hold `until` exchanges."""
         argv = [sys.executable, "-c", WITH_A_MODEL, str(tmp_path / "data.json"), str(folder)]
         process = subprocess.Popen(argv, env={**os.environ, **CALM})
-        try:
-            return process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
+        while process.poll() is None:
+            if sum(line.kind == "exchange" for line in read_lines(folder)) >= until:
+                process.kill()
+            time.sleep(0.02)
+        return process.wait()
 
-    began = time.perf_counter()
     assert go(tmp_path / "calm") == 0
-    whole = time.perf_counter() - began
     replies = [
         line.body["reply"]["text"] for line in read_lines(tmp_path / "calm") if line.kind == "exchange"
     ]
     assert len(replies) == 2 * 2 * 2 * 2 and len(set(replies)) > 2
-    struck = 0
-    for number, moment in enumerate(moments(11, 3, 0.9 * whole)):
+    for number, exchanges in enumerate((1, 6, 13)):
         folder = tmp_path / f"killed-{number}"
-        struck += go(folder, moment) == KILLED
+        assert go(folder, exchanges) == KILLED
         assert go(folder) == 0
         assert result(folder) == result(tmp_path / "calm")
         again = [
             line.body["reply"]["text"] for line in read_counted(folder, read_attempts(folder), EXCHANGES)
         ]
         assert sorted(again) == sorted(replies)
-    assert struck >= 1
 
 
 # ------------------------------------------------------------------------------------- cut at any byte
@@ -242,9 +261,7 @@ def _cut_and_resume(finished: Path, length: int) -> None:
 
 @pytest.fixture(scope="module")
 def unharmed(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("disk") / "calm"
-    timed(nursery, folder, "plain-residue", *SMALL)
-    return folder
+    return calm(nursery, tmp_path_factory.mktemp("disk") / "calm", "plain-residue", *SMALL)
 
 
 @pytest.mark.slow

@@ -284,7 +284,8 @@ def test_interrupted_is_130_and_says_how_to_go_on(elsewhere: Path) -> None:
     assert out == "" and "Traceback" not in err
     assert (
         err.strip().splitlines()[-1]
-        == "vestige: interrupted; what was measured is kept, continue with --resume"
+        == "vestige: interrupted; what was measured is kept: continue with --resume "
+        "(the demo continues when it is run again)"
     )
     with Echo() as server:
         # The address is another one now, so that this is another plan: the folder says so instead of mixing them.

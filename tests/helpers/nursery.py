@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -61,11 +62,15 @@ class Nursery:
     def run(self, *argv: str, log: Path) -> int:
         return self.wait(self.start(*argv, log=log))
 
-    def killed_after(self, seconds: float, *argv: str, log: Path) -> int:
-        """Start a command and send it SIGKILL `seconds` later; its exit code, which is -9 if it was still there."""
+    def killed_when(self, ready: Callable[[], bool], *argv: str, log: Path) -> int:
+        """Start a command and send it SIGKILL once `ready`; its exit code, which is -9 if it was still there."""
         pid = self.start(*argv, log=log)
-        time.sleep(seconds)
-        os.kill(pid, signal.SIGKILL)  # the parent has not waited for it, so the id is still its own
+        while not ready():
+            code = self._say(poll=pid)
+            if code is not None:
+                return int(code)
+            time.sleep(0.001)
+        os.kill(pid, signal.SIGKILL)  # its parent has not waited for it, so the id is still its own
         return self.wait(pid)
 
 
@@ -116,8 +121,9 @@ def _serve() -> None:
 
     for line in sys.stdin:
         job = json.loads(line)
-        if "wait" in job:
-            answer = os.waitstatus_to_exitcode(os.waitpid(job["wait"], 0)[1])
+        if "wait" in job or "poll" in job:
+            pid, status = os.waitpid(job.get("wait") or job["poll"], 0 if "wait" in job else os.WNOHANG)
+            answer = os.waitstatus_to_exitcode(status) if pid else None
         else:
             answer = os.fork()
             if not answer:

@@ -37,12 +37,12 @@ def register(app: typer.Typer) -> None:
     def demo(
         model: Annotated[str, typer.Option("--model", help="What the agent answers with.")] = MODEL,
         embedder: Annotated[str, typer.Option("--embedder", help="The memory's embedder.")] = "minilm",
-        instances: Annotated[int, typer.Option("--instances", min=1, help="Synthetic users.")] = 4,
-        seed: Annotated[int, typer.Option("--seed", min=0, help="Every random draw comes from it.")] = 7,
+        instances: Annotated[int, typer.Option("--instances", min=1, help="Synthetic users.")] = 3,
+        seed: Annotated[int, typer.Option("--seed", min=0, help="Every random draw comes from it.")] = 1,
         out: Annotated[Path, typer.Option("--out", help="Where the runs and the report go.")] = Path(
             "runs/demo"
         ),
-        concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Episodes at a time.")] = 2,
+        concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Episodes at a time.")] = 4,
         quiet: Annotated[bool, typer.Option("--quiet", help="Print the report's path alone.")] = False,
     ) -> None:
         """Audit a reference memory with a model on this machine; ends with the report's path.
@@ -66,8 +66,8 @@ def register(app: typer.Typer) -> None:
             "quiet": quiet,
         }
         runs = [
-            ("frontier", options_from({**common, "out": out / "frontier", "k": "1,3,10", "levels": "0,1,2"})),
-            ("residue", options_from({**common, "out": out / "residue", "k": "10", "levels": "0,1"})),
+            ("frontier", options_from({**common, "out": out / "frontier", "k": "1,6", "levels": "0,1,2"})),
+            ("residue", options_from({**common, "out": out / "residue", "k": "6", "levels": "0,1"})),
         ]
         _run_all(runs, out, quiet)
 

@@ -51,7 +51,10 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         except VestigeError as error:
             _stop(error.exit_code, f"vestige: {error}")
         except KeyboardInterrupt:
-            _stop(INTERRUPTED, "vestige: interrupted; what was measured is kept, continue with --resume")
+            _stop(
+                INTERRUPTED,
+                "vestige: interrupted; what was measured is kept: continue with --resume (the demo continues when it is run again)",
+            )
         except BrokenPipeError:
             # Whoever read our output has gone, as in `vestige … | head`.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
