@@ -53,7 +53,8 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         except KeyboardInterrupt:
             _stop(
                 INTERRUPTED,
-                "vestige: interrupted; what was measured is kept: continue with --resume (the demo continues when it is run again)",
+                "vestige: interrupted; what was measured is kept: continue with --resume "
+                "(the demo continues when it is run again)",
             )
         except BrokenPipeError:
             # Whoever read our output has gone, as in `vestige … | head`.
