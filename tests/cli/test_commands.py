@@ -274,12 +274,19 @@ def test_a_place_that_cannot_be_written_is_five(elsewhere: Path) -> None:
 def test_interrupted_is_130_and_says_how_to_go_on(elsewhere: Path) -> None:
     with Echo(stall_after=2) as server:
         argv = [*COMMAND, "frontier", *SMALL, "--model", server.model, "--out", "r", "--concurrency", "1"]
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert server.reached.wait(30)
+        process = subprocess.Popen(
+            argv,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A shell starts what it runs in the background with SIGINT ignored, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        assert server.reached.wait(120)
         while len(server.asked) < 3 and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert out == "" and "Traceback" not in err
     assert (
