@@ -144,3 +144,14 @@ def test_result_json_is_sorted_and_holds_no_time_or_host(tmp_path: Path) -> None
     (host,) = json.loads((made.path / "host.json").read_text())
     for fact in (host["platform"], host["began"], host["python"], str(tmp_path), os.uname().nodename):
         assert fact not in made.bytes.decode()
+
+
+def test_a_plan_of_an_earlier_version_keeps_its_name(tmp_path: Path, planned: workflow.Planned) -> None:
+    """A field that a later version adds must not change what a stored run is called."""
+    folder = RunFolder.create(tmp_path / "r", planned.plan, planned.blobs, resume=False)
+    folder.close()
+    stored = json.loads((tmp_path / "r" / "plan.json").read_text())
+    del stored["agent"]["settings"], stored["models"]["agent_identity"]
+    data = json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    (tmp_path / "r" / "plan.json").write_bytes(data)
+    assert RunFolder.open(tmp_path / "r").plan_sha256 == hashlib.sha256(data).hexdigest()

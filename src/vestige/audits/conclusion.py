@@ -24,6 +24,8 @@ class Completed:
     """Cluster of each instance; None where all are independent."""
     total: int
     exclusions: tuple[Exclusion, ...]
+    plan_sha256: str = ""
+    """Of the stored plan; empty: of the plan at hand."""
 
 
 def completed(folder: RunFolder) -> Completed:
@@ -59,6 +61,7 @@ def completed(folder: RunFolder) -> Completed:
         clusters=clusters if len(set(clusters)) < len(clusters) else None,
         total=len(fixtures),
         exclusions=tuple(Exclusion(episode=e, reason=r) for e, r in sorted(missing.items())),
+        plan_sha256=folder.plan_sha256,
     )
 
 
@@ -71,7 +74,7 @@ def header(plan: Plan, done: Completed) -> dict[str, Any]:
             f"{left} of {done.total} instances are not in the numbers: an episode of theirs was not completed."
         )
     return {
-        "plan_sha256": plan.sha256,
+        "plan_sha256": done.plan_sha256 or plan.sha256,
         "vestige_version": plan.vestige_version,
         "agent": plan.agent.name,
         "agent_configuration": dict(plan.agent.knobs),

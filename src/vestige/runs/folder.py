@@ -48,10 +48,10 @@ def _digest(data: bytes) -> str:
 class RunFolder:
     """One run's folder; `create` opens it for writing and locks it, `open` reads a stored run."""
 
-    def __init__(self, path: Path, plan: Plan) -> None:
+    def __init__(self, path: Path, plan: Plan, plan_sha256: str | None = None) -> None:
         self.path = path
         self.plan = plan
-        self.plan_sha256 = plan.sha256
+        self.plan_sha256 = plan_sha256 or plan.sha256
         self._lock: int | None = None
 
     @classmethod
@@ -109,7 +109,8 @@ class RunFolder:
         if not stored.is_file():
             raise ConfigError(f"{path}: no run here (no plan.json); give the folder that --out named")
         try:
-            plan = Plan.model_validate_json(stored.read_bytes())
+            data = stored.read_bytes()
+            plan = Plan.model_validate_json(data)
         except ValidationError as error:
             first = error.errors()[0]
             raise IntegrityError(
@@ -117,7 +118,8 @@ class RunFolder:
             ) from None
         except OSError as error:
             raise ConfigError(f"{stored}: cannot be read: {error.strerror}") from error
-        return cls(path, plan)
+        # Of what is stored, not of what this version would write: a later version may know more fields.
+        return cls(path, plan, _digest(canonical_json(json.loads(data))))
 
     def _take_lock(self) -> None:
         import fcntl
