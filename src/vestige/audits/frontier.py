@@ -51,16 +51,7 @@ def episodes(study: Study) -> tuple[Episode, ...]:
                     for k in s.k:
                         steps.append(Configure(knobs={"k": k, "tau": tau}))
                         steps += [Ask(probe=p, labels={"k": k, "tau": tau}) for p in probes]
-                knobs: dict[str, JsonScalar] = {"level": level, "granularity": lever.granularity}
-                out.append(
-                    Episode(
-                        id=study.episode_id(instance, level, lever),
-                        instance=instance,
-                        knobs=knobs | {"embedder": lever.embedder},
-                        labels={"S": level, **lever.model_dump()},
-                        steps=tuple(steps),
-                    )
-                )
+                out.append(study.episode(instance, level, lever, steps))
     return tuple(out)
 
 

@@ -98,16 +98,7 @@ def episodes(study: Study, settings: ResidueSettings) -> tuple[Episode, ...]:
             for lever in study.levers:
                 steps = list(study.build_steps(instance, lever.horizon))
                 steps += _ladder(study, settings, instance, fixture, candidates)
-                knobs: dict[str, JsonScalar] = {"level": level, "granularity": lever.granularity}
-                out.append(
-                    Episode(
-                        id=study.episode_id(instance, level, lever),
-                        instance=instance,
-                        knobs=knobs | {"embedder": lever.embedder},
-                        labels={"S": level, **lever.model_dump()},
-                        steps=tuple(steps),
-                    )
-                )
+                out.append(study.episode(instance, level, lever, steps))
     return tuple(out)
 
 

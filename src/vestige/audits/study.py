@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from vestige.probes.extraction import KINDS, draw_texts, texts_version
 from vestige.records import Record, Session
 from vestige.runs.folder import blob_of
 from vestige.runs.plan import DataRef, Probe, generator
-from vestige.runs.steps import Converse, EndSession, Step
+from vestige.runs.steps import Converse, EndSession, Episode, Step
 from vestige.text import content_words
 
 __all__ = ["Fixture", "Lever", "Study", "StudySettings", "build_study", "data_ref"]
@@ -111,10 +111,16 @@ class Study:
             steps += [Converse(session=digest), EndSession()]
         return tuple(steps)
 
-    def episode_id(self, instance: str, level: int, lever: Lever) -> str:
-        """`instance/S1`, with the levers where there are several."""
+    def episode(self, instance: str, level: int, lever: Lever, steps: Sequence[Step]) -> Episode:
+        """One instance's script at one S and lever; its id names the levers where there are several."""
         name = f"{instance}/S{level}"
-        return name if len(self.levers) == 1 else f"{name}/{lever.suffix()}"
+        return Episode(
+            id=name if len(self.levers) == 1 else f"{name}/{lever.suffix()}",
+            instance=instance,
+            knobs={"level": level, "granularity": lever.granularity, "embedder": lever.embedder},
+            labels={"S": level, **lever.model_dump()},
+            steps=tuple(steps),
+        )
 
     def extraction_ids(self, instance: str) -> list[str]:
         """Probe ids of an instance's extraction probes."""
