@@ -59,7 +59,8 @@ class MissingDependency(UserError):
 
     def __init__(self, package: str, purpose: str, extra: str | None = None) -> None:
         wanted = f"'vestige[{extra}]'" if extra else package
-        super().__init__(f"{purpose} needs the package {package!r}: pip install {wanted}")
+        clone = f" (in a clone: pip install '.[{extra}]')" if extra else ""
+        super().__init__(f"{purpose} needs the package {package!r}: pip install {wanted}{clone}")
 
 
 class ModelError(VestigeError):

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from vestige import __version__
 from vestige.agents.opening import check_agent, settings_of
 from vestige.audits import frontier, residue
-from vestige.audits.conclusion import completed
+from vestige.audits.conclusion import check_plan, completed
 from vestige.audits.findings import Finding, write_findings
 from vestige.audits.residue import ResidueSettings
 from vestige.audits.results import FrontierResult, ResidueResult
@@ -246,7 +248,13 @@ def _host(folder: RunFolder, began: float, models: dict[str, Any], summary: RunS
 
 def score(folder: RunFolder) -> list[Finding]:
     """Score a stored run, without any model, and write its findings."""
-    findings = list(_score(folder))
+    check_plan(folder, read_attempts(folder.path))
+    try:
+        findings = list(_score(folder))
+    except (KeyError, TypeError, ValidationError) as error:
+        raise IntegrityError(
+            f"{folder.path}: a record is not one that this version writes ({type(error).__name__})"
+        ) from None
     write_findings(folder, findings)
     return findings
 

@@ -66,7 +66,7 @@ def test_resume_needs_the_same_plan_and_says_what_differs(tmp_path: Path) -> Non
     before = first.bytes
     for changed, named in (
         ({"seed": 1}, "seed"),
-        ({"k": "1"}, "study"),
+        ({"k": "1"}, "k"),
         ({"temperature": 0.5}, "models"),
         ({"scrub": "exact"}, "agent"),
     ):

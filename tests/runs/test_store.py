@@ -181,3 +181,16 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_line_is_one_json_object(tmp_path: Path) -> None:
     path = written(tmp_path, ("note", "a", 1, "a\r\nb"), ("note", "b", 1, None))
     assert [json.loads(line)["episode"] for line in path.read_text("utf-8").split("\n")[:-1]] == ["a", "b"]
+
+
+def test_a_record_that_stands_there_twice_is_not_counted_twice(tmp_path: Path) -> None:
+    from tests.helpers.studies import people, run
+    from vestige import workflow
+    from vestige.errors import IntegrityError
+    from vestige.runs.folder import RunFolder
+
+    run("frontier", tmp_path / "r", people(1))
+    records = tmp_path / "r" / "records-0000.jsonl"
+    records.write_bytes(records.read_bytes() * 2)
+    with pytest.raises(IntegrityError, match="stands there twice"):
+        workflow.score(RunFolder.open(tmp_path / "r"))

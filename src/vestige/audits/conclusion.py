@@ -10,9 +10,9 @@ from vestige.audits.results import Exclusion
 from vestige.errors import IntegrityError, Unassessable
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import Plan
-from vestige.runs.store import read_attempts
+from vestige.runs.store import Attempts, read_attempts
 
-__all__ = ["Completed", "completed", "header"]
+__all__ = ["Completed", "check_plan", "completed", "header"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,19 @@ class Completed:
     """Of the stored plan; empty: of the plan at hand."""
 
 
+def check_plan(folder: RunFolder, attempts: Attempts) -> None:
+    """Make sure that the records were made under the plan that lies beside them.
+
+    Raises:
+        IntegrityError: The plan was changed after the run.
+    """
+    if any(sha != folder.plan_sha256 for sha in attempts.plans):
+        raise IntegrityError(
+            f"{folder.path}: plan.json is not the plan the records were made under ({attempts.plans[0][:12]}…); "
+            "it was changed after the run"
+        )
+
+
 def completed(folder: RunFolder) -> Completed:
     """Read which instances count.
 
@@ -37,11 +50,7 @@ def completed(folder: RunFolder) -> Completed:
     """
     plan = folder.plan
     attempts = read_attempts(folder.path)
-    if any(sha != folder.plan_sha256 for sha in attempts.plans):
-        raise IntegrityError(
-            f"{folder.path}: plan.json is not the plan the records were made under ({attempts.plans[0][:12]}…); "
-            "it was changed after the run"
-        )
+    check_plan(folder, attempts)
     missing: dict[str, str] = {}
     broken: set[str] = set()
     for episode in plan.episodes:

@@ -17,7 +17,7 @@ FLAGS: dict[str, tuple[Any, str, str]] = {
     "data": (
         str,
         "What",
-        "A file, or longmemeval:oracle, longmemeval:s, locomo, synthetic, synthetic:N. [synthetic]",
+        "A file, or longmemeval:oracle, longmemeval:s, longmemeval:m, locomo, synthetic, synthetic:N. [synthetic]",
     ),
     "format": (str, "What", "The file's format, where it is not to be sniffed: longmemeval, locomo."),
     "agent": (str, "What", "The agent under test: reference. [reference]"),
@@ -29,7 +29,7 @@ FLAGS: dict[str, tuple[Any, str, str]] = {
     "embedder": (
         str,
         "What",
-        f"Embedders of the memory; the first scores PR: minilm, hashing, … {_LIST} [minilm]",
+        f"Embedders of the memory; the first scores PR: minilm, hashing, … {_LIST} [minilm: extra 'local']",
     ),
     "judge": (str, "What", "A model that re-scores the answers; its agreement with PR is reported."),
     "out": (Path, "Run", "The run's folder. [runs/AUDIT-HASH]"),

@@ -88,8 +88,11 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Write the report of stored runs: report.html, report.md, report.json."""
         from vestige import workflow
+        from vestige.errors import ConfigError
         from vestige.runs.folder import RunFolder
 
+        if len(runs) > 1 and out is None:
+            raise ConfigError(f"{len(runs)} runs: say with --out where their common report goes")
         stored: list[tuple[RunFolder, list[Finding], Result]] = []
         for path in runs:
             folder = RunFolder.open(path)

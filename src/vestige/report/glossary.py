@@ -26,7 +26,8 @@ PROBE_WORDS: dict[str, str] = {
 MODE_WORDS: dict[str, str] = {
     "noop": "nothing is deleted: the control that shows what the probes can recover at all",
     "raw_only": "the text of the raw record is scrubbed; its vectors and all summaries stay as they were",
-    "raw_plus_resummarize": "raw text is scrubbed and re-embedded; its sessions are summarized again",
+    "raw_plus_resummarize": "raw text is scrubbed and re-embedded; its sessions are summarized again, and the older "
+    "summaries become what --supersede says (match: a new fact replaces the one it resembles)",
     "full_purge": "every tier is scrubbed and re-embedded; units left empty are dropped",
     "tombstone": "the secret is replaced by [REDACTED] in every tier, and re-embedded",
 }

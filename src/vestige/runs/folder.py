@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -111,15 +112,18 @@ class RunFolder:
         try:
             data = stored.read_bytes()
             plan = Plan.model_validate_json(data)
+            # Of what is stored, not of what this version would write: a later version may know more fields.
+            digest = _digest(canonical_json(json.loads(data)))
         except ValidationError as error:
             first = error.errors()[0]
             raise IntegrityError(
                 f"{stored}: not a plan: {'.'.join(map(str, first['loc']))}: {first['msg']}"
             ) from None
+        except (ValueError, RecursionError) as error:
+            raise IntegrityError(f"{stored}: not a plan: {type(error).__name__}") from None
         except OSError as error:
             raise ConfigError(f"{stored}: cannot be read: {error.strerror}") from error
-        # Of what is stored, not of what this version would write: a later version may know more fields.
-        return cls(path, plan, _digest(canonical_json(json.loads(data))))
+        return cls(path, plan, digest)
 
     def _take_lock(self) -> None:
         import fcntl
@@ -172,18 +176,39 @@ class RunFolder:
 
 
 def _difference(a: Plan, b: Plan) -> str:
+    """Which options two plans differ in, with their values; what follows from them is not listed."""
     one, two = a.model_dump(mode="json"), b.model_dump(mode="json")
-    names: list[str] = []
-    for key in one:
-        if one[key] == two[key]:
+    found = [
+        f"{name}: {_short(old)} there, {_short(new)} here"
+        for name, old, new in (
+            *_changes(one, two, _OPTIONS),
+            *_changes(one["settings"], two["settings"], None),
+        )
+    ]
+    more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
+    return "differs in " + "; ".join(found[:3]) + more if found else "other episodes"
+
+
+_OPTIONS = ("audit", "vestige_version", "seed", "agent", "models", "data")
+
+
+def _changes(
+    one: dict[str, Any], two: dict[str, Any], keys: tuple[str, ...] | None
+) -> Iterator[tuple[str, Any, Any]]:
+    for key in keys or sorted({*one, *two}):
+        old, new = one.get(key), two.get(key)
+        if old == new or key == "notes":
             continue
-        if key == "settings":
-            names += [k for k in sorted(set(one[key]) | set(two[key])) if one[key].get(k) != two[key].get(k)]
-        elif key not in ("episodes", "probes", "fixtures"):
-            names.append(key)
-    if not names:
-        return "other episodes"
-    return "differs in " + ", ".join(names)
+        if isinstance(old, dict) and isinstance(new, dict):
+            for name, before, after in _changes(old, new, None):
+                yield (name if key in ("study", "residue") else f"{key}.{name}"), before, after
+        else:
+            yield key, old, new
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 24 else f"{text[:21]}…"
 
 
 def blob_of(value: Any) -> tuple[str, bytes]:

@@ -183,7 +183,17 @@ def read_attempts(folder: Path) -> Attempts:
 
 
 def read_counted(folder: Path, attempts: Attempts, kinds: frozenset[str]) -> Iterator[Line]:
-    """The lines of the attempts that count, of the given kinds."""
+    """The lines of the attempts that count, of the given kinds, each once.
+
+    Raises:
+        IntegrityError: A line stands there twice, or has no content.
+    """
+    seen: set[tuple[str, int, str, int]] = set()
     for line in read_lines(folder):
         if line.kind in kinds and attempts.done.get(line.episode) == line.attempt:
+            key = (line.episode, line.step, line.kind, line.repeat)
+            if key in seen or not isinstance(line.body, dict):
+                what = "stands there twice" if key in seen else "has no content"
+                raise IntegrityError(f"{folder}: the record of {line.episode}, step {line.step}, {what}")
+            seen.add(key)
             yield line
