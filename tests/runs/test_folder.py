@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -86,9 +87,11 @@ def test_resume_of_a_finished_run_asks_nothing_again(tmp_path: Path) -> None:
 
 def test_one_process_at_a_time(tmp_path: Path, planned: workflow.Planned) -> None:
     folder = RunFolder.create(tmp_path / "r", planned.plan, planned.blobs, resume=False)
+    (tmp_path / "r" / "plan.json").unlink()  # as it stands while the other process has not got so far
     with pytest.raises(ConfigError, match="another process is writing this run"):
-        RunFolder.create(tmp_path / "r", planned.plan, planned.blobs, resume=True)
-    folder.close()
+        RunFolder.create(tmp_path / "r", planned.plan, planned.blobs, resume=False)
+    threading.Timer(0.3, folder.close).start()
+    RunFolder.create(tmp_path / "r", planned.plan, planned.blobs, resume=True).close()  # waits for its end
     RunFolder.create(tmp_path / "r", planned.plan, planned.blobs, resume=True).close()
 
 

@@ -185,6 +185,7 @@ def test_a_line_is_one_json_object(tmp_path: Path) -> None:
 
 def test_a_record_that_stands_there_twice_is_not_counted_twice(tmp_path: Path) -> None:
     from tests.helpers.studies import people, run
+
     from vestige import workflow
     from vestige.errors import IntegrityError
     from vestige.runs.folder import RunFolder

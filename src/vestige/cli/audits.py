@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +71,31 @@ def say_exclusions(result: Result) -> None:
         )
 
 
+@contextmanager
+def _claimed(out: Path | None) -> Generator[None]:
+    """Make the run's folder before the slow imports, so that whoever looks for a run just started finds it.
+
+    A mistake that is noticed afterwards leaves nothing behind.
+    """
+    made = False
+    if out is not None:
+        with contextlib.suppress(OSError):  # told, with its reason, when the run is frozen in it
+            out.mkdir(mode=0o700)
+            made = True
+    try:
+        yield
+    finally:
+        if made and out is not None:
+            with contextlib.suppress(OSError):  # not empty: a run
+                out.rmdir()
+
+
 def _command(audit: str, flags: dict[str, Any]) -> None:
+    with _claimed(None if flags.get("dry_run") else flags.get("out")):
+        _carry_out(audit, flags)
+
+
+def _carry_out(audit: str, flags: dict[str, Any]) -> None:
     options, as_json, dry = options_of(flags)
     if dry:
         from vestige.cli.estimate import print_estimate

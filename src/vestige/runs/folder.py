@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from pydantic import ValidationError
 
 from vestige.errors import ConfigError, IntegrityError, StorageError
 from vestige.runs.plan import Plan, canonical_json
+
+_log = logging.getLogger(__name__)
 
 __all__ = ["RunFolder", "blob_of", "write_atomic"]
 
@@ -72,7 +75,7 @@ class RunFolder:
         except OSError as error:
             raise StorageError(f"--out {path}: cannot be made: {error.strerror}") from error
         folder = cls(path, plan)
-        folder._take_lock()
+        folder._take_lock(wait=resume)
         try:
             if stored.exists():
                 if not resume:
@@ -125,7 +128,7 @@ class RunFolder:
             raise ConfigError(f"{stored}: cannot be read: {error.strerror}") from error
         return cls(path, plan, digest)
 
-    def _take_lock(self) -> None:
+    def _take_lock(self, *, wait: bool) -> None:
         import fcntl
 
         try:
@@ -135,6 +138,11 @@ class RunFolder:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            if wait:  # whoever resumes wants the finished run: let the other writer end first
+                _log.warning("%s: another process is writing this run; waiting for it to end", self.path)
+                fcntl.flock(fd, fcntl.LOCK_EX)
+                self._lock = fd
+                return
             os.close(fd)
             raise ConfigError(
                 f"--out {self.path}: another process is writing this run; wait for it to end"
