@@ -40,6 +40,9 @@ def body(text: str, images: list[str]) -> Iterator[str]:
 
 def machine(folder: RunFolder) -> Iterator[str]:
     """What host.json says of the machine, in a line a call."""
+    if not (folder.path / "host.json").exists():
+        yield "stopped before its end, so that host.json was not written"
+        return
     for call in json.loads((folder.path / "host.json").read_text(encoding="utf-8")):
         models = [v for v in call["models"].values() if isinstance(v, dict) and v.get("settings")]
         engine = ", ".join(f"{m['settings']['engine']}, {m['settings']['parallel']} slots" for m in models)
