@@ -100,6 +100,7 @@ def with_flags(
             parameters.append(
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
             )
+        # `inspect.signature` reads this attribute first; the type of a function does not declare it.
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = hints
         return command

@@ -41,6 +41,7 @@ class _Conversation:
         partner = conversation.get("speaker_b").filled()
         if user == partner:
             conversation.get("speaker_b").fail("a name other than speaker_a's", got="the same name")
+        # A Node is no mapping: `keys()` is its own method, and it cannot be iterated.
         numbers = sorted(int(found[1]) for key in conversation.keys() if (found := _SESSION.fullmatch(key)))  # noqa: SIM118
         if len(set(numbers)) != len(numbers):
             conversation.fail("one list for each session number", got="a number twice")

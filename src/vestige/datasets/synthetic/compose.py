@@ -291,6 +291,7 @@ def _session(
     """The turns, the templates of each, and the indices of those that hold evidence."""
     rng = writer.rng
     places = sorted(int(p) for p in rng.permutation(n_user)[: len(statements)])
+    # NumPy shuffles lists in place; its stubs name arrays alone.
     rng.shuffle(statements)  # type: ignore[arg-type]
     at = dict(zip(places, statements, strict=True))
     turns: list[Turn] = []
