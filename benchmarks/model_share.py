@@ -44,7 +44,7 @@ async def measure(name: str, instances: int) -> None:
             spent += time.perf_counter() - began
             calls += 1
 
-    LocalModel.complete = timed  # type: ignore[method-assign]
+    LocalModel.complete = timed  # type: ignore[method-assign]  # every call is timed, whoever makes it
     with tempfile.TemporaryDirectory() as home:
         folder = RunFolder.create(Path(home) / "run", planned.plan, planned.blobs, resume=False)
         models = Models(planned.plan, cache=folder.path / "responses.sqlite", concurrency=1)

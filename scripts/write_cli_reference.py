@@ -14,14 +14,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
+from pydantic import BaseModel
 
 from vestige.cli.main import app
 from vestige.options import AuditOptions
+from vestige.verify_options import VerifyOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "cli.md"
 CONFIG = ROOT / "docs" / "reference" / "config.md"
-BEGIN, END = "<!-- options: written by scripts/write_cli_reference.py -->", "<!-- end of options -->"
+OPTIONS: dict[str, type[BaseModel]] = {"options": AuditOptions, "verify options": VerifyOptions}
+"""Tables of the configuration page by the name in their marks."""
+BY = "written by scripts/write_cli_reference.py"
 
 HEAD = """\
 # Command line
@@ -32,8 +36,8 @@ Written from the commands by `scripts/write_cli_reference.py`; `vestige COMMAND 
 
 | code | meaning |
 |---|---|
-| 0 | done |
-| 1 | kept for a verdict that fails; the audits here give none |
+| 0 | done; of `verify`: limited evidence |
+| 1 | of `verify`: the verdict is `fails`; of `packet check` and `packet diff`: something differs, or became worse |
 | 2 | a mistake in an option, a file or a record; one line says what was expected, and how to mend it |
 | 3 | unassessable |
 | 4 | an internal error, or an endpoint or agent that failed beyond retries |
@@ -144,27 +148,34 @@ def shown_type(annotation: Any) -> str:
     return names[annotation.__name__]
 
 
-def config_page() -> str:
-    """The page of the configuration file, its table as `AuditOptions` says now."""
+def option_table(model: type[BaseModel], command: str) -> str:
+    """The options that a model holds, with what the command says of them, or else any other command."""
     root = typer.main.get_command(app)
     options = [
         p
-        for path, command in sorted(commands(root, ()), key=lambda item: item[0][-1:] != ("frontier",))
-        for p in command.params
+        for _, found in sorted(commands(root, ()), key=lambda item: item[0] != (command,))
+        for p in found.params
         if p.param_type_name == "option"
     ]
-    # Where commands share a name, the audits say what it means in a file: they come first.
     helps: dict[str, tuple[str, str]] = {}
     for option in options:
         helps.setdefault(option.name, default_and_meaning(option.help))
     lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
-    for name, field in AuditOptions.model_fields.items():
+    for name, field in model.model_fields.items():
         default, meaning = helps[name]
         lines.append(f"| `{name}` | {shown_type(field.annotation)} | {code(default)} | {cell(meaning)} |")
+    return "\n".join(lines)
+
+
+def config_page() -> str:
+    """The page of the configuration file, its tables as the options say now."""
     text = CONFIG.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    table = "\n".join(lines)
-    return f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.split(END)[1]}"
+    for name, model in OPTIONS.items():
+        begin, end = f"<!-- {name}: {BY} -->", f"<!-- end of {name} -->"
+        before, rest = text.split(begin)
+        table = option_table(model, "verify" if model is VerifyOptions else "frontier")
+        text = f"{before}{begin}\n\n{table}\n\n{end}{rest.split(end)[1]}"
+    return text
 
 
 def outputs() -> dict[Path, str]:

@@ -16,23 +16,27 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from vestige.audits import results
 from vestige.audits.results import FrontierResult, ResidueResult
-from vestige.records import JsonScalar
+from vestige.audits.verification.results import VerificationResult
+from vestige.records import JsonScalar, Record
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference" / "schema"
 PAGE = ROOT / "docs" / "reference" / "result-schema.md"
 BEGIN, END = "<!-- fields: written by scripts/write_schemas.py -->", "<!-- end of fields -->"
 
-RESULTS: dict[str, type[BaseModel]] = {"frontier": FrontierResult, "residue": ResidueResult}
+RESULTS: dict[str, type[BaseModel]] = {
+    "frontier": FrontierResult,
+    "residue": ResidueResult,
+    "verification": VerificationResult,
+}
 
 
 def field_texts(model: type[BaseModel]) -> dict[str, str]:
     """The sentence under each field of a model, its bases' included."""
     texts: dict[str, str] = {}
     for cls in reversed(model.__mro__):
-        if cls.__module__ != results.__name__:
+        if not issubclass(cls, Record) or cls is Record:
             continue
         (node,) = ast.parse(inspect.getsource(cls)).body
         assert isinstance(node, ast.ClassDef)

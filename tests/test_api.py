@@ -25,7 +25,7 @@ def test_a_frontier_of_one_s_own_data(tmp_path: Path) -> None:
     stored = json.loads((tmp_path / "r" / "result.json").read_text())
     assert vestige.FrontierResult.model_validate(stored) == result
     with pytest.raises(ValueError, match="frozen"):
-        result.seed = 4  # type: ignore[misc]
+        result.seed = 4  # type: ignore[misc]  # a mistake on purpose: it must be refused
 
 
 def test_a_residue_without_a_folder_leaves_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

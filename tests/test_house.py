@@ -34,11 +34,16 @@ FLOORS = {
     "agents": 3,
     "runs": 4,
     "probes": 4,
+    "channels": 4,
     "audits": 5,
     "report": 6,
+    "packet": 6,
     "options": 6,
+    "verify_options": 6,
     "services": 6,
     "workflow": 6,
+    "verifying": 6,
+    "retesting": 6,
     "api": 7,
     "cli": 7,
 }
@@ -58,12 +63,14 @@ PUBLIC = [
     "Session",
     "Turn",
     "UserError",
+    "VerificationResult",
     "VestigeError",
     "__version__",
     "datasets",
     "frontier",
     "residue",
     "stats",
+    "verify",
 ]
 
 HEAVY = {"aiohttp", "jinja2", "matplotlib", "numpy", "pydantic", "rich", "scipy", "typer"}

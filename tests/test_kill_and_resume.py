@@ -176,7 +176,7 @@ planned = workflow.make_plan("frontier", options, data)
 short = {"max_tokens": 8, "summary_max_tokens": 24}  # so that the test takes seconds
 agent = planned.plan.agent.model_copy(update={"knobs": {**planned.plan.agent.knobs, **short}})
 plan = planned.plan.model_copy(update={"agent": agent})
-folder, _ = workflow.run(workflow.Planned(plan=plan, blobs=planned.blobs, study=planned.study), options)
+folder, _ = workflow.run(workflow.Planned(plan=plan, blobs=planned.blobs), options)
 workflow.conclude(folder)
 """
 

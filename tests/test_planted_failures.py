@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.helpers.studies import people, run
@@ -115,9 +116,9 @@ def test_a_unit_that_is_made_anew_with_its_old_vector(
     """Delete and insert under another id, the vector copied: the old id is gone, the old vector is not."""
     real = removal.plan_removal
 
-    async def renamed(*args: object, next_order: int, **given: object) -> Removal:
-        found = await real(*args, next_order=next_order, **given)  # type: ignore[arg-type]
-        units = {u.id: u for u in args[2]}  # type: ignore[attr-defined]
+    async def renamed(*args: Any, next_order: int, **given: Any) -> Removal:
+        found = await real(*args, next_order=next_order, **given)
+        units = {u.id: u for u in args[2]}
         updates = found.changes.updates
         again = tuple(
             replace(u, id=unit_id(u.tier, next_order + i), order=next_order + i, vector=units[u.id].vector)

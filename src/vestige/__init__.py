@@ -24,19 +24,22 @@ __all__ = [
     "Session",
     "Turn",
     "UserError",
+    "VerificationResult",
     "VestigeError",
     "__version__",
     "datasets",
     "frontier",
     "residue",
     "stats",
+    "verify",
 ]
 
 if TYPE_CHECKING:
     from vestige import datasets, stats
     from vestige.agents.protocol import Agent, AgentDescription
-    from vestige.api import frontier, residue
+    from vestige.api import frontier, residue, verify
     from vestige.audits.results import FrontierResult, ResidueResult
+    from vestige.audits.verification.results import VerificationResult
     from vestige.errors import UserError, VestigeError
     from vestige.records import (
         Artifact,
@@ -63,9 +66,11 @@ _HOME: dict[str, str] = {
     "Session": "vestige.records",
     "Turn": "vestige.records",
     "UserError": "vestige.errors",
+    "VerificationResult": "vestige.audits.verification.results",
     "VestigeError": "vestige.errors",
     "frontier": "vestige.api",
     "residue": "vestige.api",
+    "verify": "vestige.api",
 }
 """The module each public name comes from; `datasets` and `stats` are modules themselves."""
 

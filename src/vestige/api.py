@@ -1,4 +1,4 @@
-"""The audits as functions: `vestige.frontier(...)` and `vestige.residue(...)`."""
+"""The audits as functions: `vestige.frontier(...)`, `vestige.residue(...)` and `vestige.verify(...)`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 
 from vestige import workflow
 from vestige.audits.results import FrontierResult, ResidueResult
+from vestige.audits.verification.results import VerificationResult
 from vestige.datasets.instance import Dataset
-from vestige.options import AuditOptions, options_from
+from vestige.options import AuditOptions, checked_options, options_from
+from vestige.verify_options import VERIFY_LISTS, VerifyOptions
 
-__all__ = ["frontier", "residue"]
+__all__ = ["frontier", "residue", "verify"]
 
 T = TypeVar("T")
 
@@ -60,6 +62,53 @@ def residue(data: str | Path | Dataset = "synthetic", **options: Any) -> Residue
     return result
 
 
+def verify(
+    agent: Any = "reference", data: str | Path | Dataset = "synthetic", **options: Any
+) -> VerificationResult:
+    """Verify that an agent forgets: matched episodes after a removal against a twin that never saw the target.
+
+    Args:
+        agent: `reference`, `FILE.py:NAME`, `package.module:NAME`, an HTTP agent's `FILE.toml`, or the class (or a
+            function that makes an agent) itself.
+        data: What the fixtures are made of: a path, a name, or a loaded `Dataset`.
+        **options: As on the command line (`vestige.verify_options.VerifyOptions`): `pairs`, `targets`, `claims`,
+            `mode`, `level`, `margin`, `out`, …. With `out` the run's folder holds report and packet too; without, the
+            run is deleted afterwards.
+
+    Returns:
+        The typed result; its `verdict` is `fails`, `limited_evidence` or `unassessable`.
+
+    Raises:
+        UserError: An option, the agent or the data cannot be used.
+        ModelError: A model cannot be reached at all.
+        StorageError: The disk is full.
+    """
+    from vestige import verifying
+    from vestige.agents.source import name_of
+
+    dataset = data if isinstance(data, Dataset) else None
+    name = data.name if isinstance(data, Dataset) else str(data)
+    given = {
+        "quiet": True,
+        **options,
+        "data": name,
+        "agent": agent if isinstance(agent, str) else name_of(agent),
+    }
+    checked = checked_options(VerifyOptions, VERIFY_LISTS, given)
+
+    def go(chosen: VerifyOptions) -> VerificationResult:
+        planned = verifying.make_plan(chosen, dataset)
+        folder, _ = workflow.run(planned, chosen)
+        if options.get("out") is None:
+            result = workflow.conclude(folder)
+            assert isinstance(result, VerificationResult)
+            return result
+        packet = verifying.PacketOptions(sign=chosen.sign, recipient=chosen.recipient, zip=chosen.zip)
+        return verifying.finish(folder, show_targets=chosen.show_targets, packet=packet).result
+
+    return _kept_or_not(go, checked)
+
+
 def _audit(audit: str, data: str | Path | Dataset, given: dict[str, Any]) -> FrontierResult | ResidueResult:
     dataset = data if isinstance(data, Dataset) else None
     name = data.name if isinstance(data, Dataset) else str(data)
@@ -68,8 +117,18 @@ def _audit(audit: str, data: str | Path | Dataset, given: dict[str, Any]) -> Fro
     def go(checked: AuditOptions) -> FrontierResult | ResidueResult:
         planned = workflow.make_plan(audit, checked, dataset)
         folder, _ = workflow.run(planned, checked)
-        return workflow.conclude(folder)
+        result = workflow.conclude(folder)
+        assert isinstance(result, FrontierResult | ResidueResult)
+        return result
 
+    return _kept_or_not(go, options)
+
+
+Options = TypeVar("Options", AuditOptions, VerifyOptions)
+
+
+def _kept_or_not(go: Callable[[Options], T], options: Options) -> T:
+    """Run in the folder that the options name, or in one that is deleted afterwards."""
     if options.out is not None:
         return _outside_a_loop(lambda: go(options))
     with tempfile.TemporaryDirectory(prefix="vestige-") as home:

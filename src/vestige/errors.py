@@ -19,6 +19,12 @@ A user's mistake is shown as its message alone, never with a traceback.
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 __all__ = [
     "AgentError",
     "ConfigError",
@@ -31,6 +37,7 @@ __all__ = [
     "Unassessable",
     "UserError",
     "VestigeError",
+    "complaint",
 ]
 
 
@@ -89,3 +96,26 @@ class StorageError(VestigeError):
     """The disk is full or cannot be written; what was measured before stays valid."""
 
     exit_code = 5
+
+
+_FIELD = re.compile(r"[A-Za-z_]{1,40}")
+
+
+def complaint(error: ValidationError) -> str:
+    """The first thing that is wrong with a record that was read, as `field body.text: input should be …`.
+
+    Neither a value nor a key that is no field's name is repeated: either may be a secret.
+    """
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    words: list[str] = []
+    for part in first["loc"]:
+        if isinstance(part, str) and not _FIELD.fullmatch(part):
+            break
+        words.append(str(part))
+    if first["type"] == "extra_forbidden":
+        place = ".".join(words[: len(first["loc"]) - 1])
+        return (
+            f"field {place}: it has a part that is not known" if place else "it has a field that is not known"
+        )
+    message = f"{first['msg'][0].lower()}{first['msg'][1:]}"
+    return f"field {'.'.join(words)}: {message}" if words else message

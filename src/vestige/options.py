@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, field_validator
 
 from vestige.errors import ConfigError
 from vestige.records import Record
 
-__all__ = ["AuditOptions", "options_from", "read_config", "switches"]
+__all__ = ["AuditOptions", "checked_options", "filled", "naming", "options_from", "read_config", "switches"]
 
 MAX_CONFIG = 1 << 20
 """Bytes of a configuration file."""
@@ -43,13 +44,13 @@ class AuditOptions(Record):
     probes: tuple[Literal["direct", "indirect", "jailbreak"], ...] = ("direct", "indirect", "jailbreak")
     all_paraphrases: bool = False
     planted: Literal["verbatim", "lower", "spaced", "split", "base64"] = "verbatim"
-    tau: tuple[Annotated[float, Field(ge=-1, le=1)] | None, ...] = (None,)
+    tau: tuple[Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None, ...] = (None,)
     granularity: tuple[str, ...] = ("turn",)
     horizon: tuple[Annotated[int, Field(ge=0)], ...] = (0,)
     retrieve_from: Literal["auto", "raw", "summary", "both"] = "auto"
     scrub: Literal["normalised", "exact"] = "normalised"
     include_unanswerable: bool = False
-    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
     deterministic: bool = False
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 4
     cache: Path | None = None
@@ -57,6 +58,11 @@ class AuditOptions(Record):
     resume: bool = False
     show_canaries: bool = False
     quiet: bool = False
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _filled(cls, value: Any) -> Any:
+        return filled(value)
 
     @field_validator(
         "levels", "k", "modes", "supersede", "probes", "tau", "granularity", "horizon", "embedder"
@@ -77,10 +83,27 @@ _LISTS = frozenset(
 )
 
 
+def filled(value: Any) -> Any:
+    """The value of an option as it is: nothing between two commas, or in quotes, is a slip.
+
+    Raises:
+        ValueError: It, or one of several, is empty.
+    """
+    if _blank(value):
+        raise ValueError("is empty; give a value, or leave the option out")
+    if isinstance(value, tuple) and any(map(_blank, value)):
+        raise ValueError("one of these values is empty; take the extra comma out")
+    return value
+
+
+def _blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
+
+
 def _listed(name: str, value: Any) -> Any:
     """A list option as a tuple: "1,3,10" and [1, 3, 10] and 3 mean what one expects."""
     if isinstance(value, str):
-        value = [part.strip() for part in value.split(",") if part.strip()]
+        value = [part.strip() for part in value.split(",")] if value.strip(", ") else []
     elif not isinstance(value, list | tuple):
         value = [value]
     if name == "tau":
@@ -88,10 +111,22 @@ def _listed(name: str, value: Any) -> Any:
     return tuple(value)
 
 
+Options = TypeVar("Options", bound=Record)
+
+
 def options_from(values: Mapping[str, Any], *, where: str = "") -> AuditOptions:
+    """Check the options of frontier and residue; see `checked_options`."""
+    return checked_options(AuditOptions, _LISTS, values, where=where)
+
+
+def checked_options(
+    kind: type[Options], lists: frozenset[str], values: Mapping[str, Any], *, where: str = ""
+) -> Options:
     """Check options.
 
     Args:
+        kind: What they are options of.
+        lists: Names of those that take several values.
         values: By name; None counts as not given.
         where: Where they come from, for the message: a file's name.
 
@@ -105,11 +140,11 @@ def options_from(values: Mapping[str, Any], *, where: str = "") -> AuditOptions:
             and value != value.encode("utf-8", "replace").decode()
         ):
             raise ConfigError(f"--{name.replace('_', '-')}: is not UTF-8 text")
-    given = {n: _listed(n, v) if n in _LISTS else v for n, v in values.items() if v is not None}
+    given = {n: _listed(n, v) if n in lists else v for n, v in values.items() if v is not None}
     try:
-        return AuditOptions.model_validate(given)
+        return kind.model_validate(given)
     except ValidationError as error:
-        raise ConfigError(_one_line(error, where)) from None
+        raise ConfigError(_one_line(error, where, tuple(kind.model_fields))) from None
 
 
 def switches(values: Mapping[str, Any], *, where: str = "") -> tuple[dict[str, Any], bool, bool]:
@@ -128,29 +163,48 @@ def switches(values: Mapping[str, Any], *, where: str = "") -> tuple[dict[str, A
     return rest, found[0], found[1]
 
 
-def _one_line(error: ValidationError, where: str) -> str:
+def _one_line(error: ValidationError, where: str, known: tuple[str, ...]) -> str:
     first = error.errors()[0]
     name = str(first["loc"][0]) if first["loc"] else "?"
     flag = f"{where}: {name}" if where else f"--{name.replace('_', '-')}"
     if first["type"] == "extra_forbidden":
         import difflib
 
-        near = difflib.get_close_matches(name, AuditOptions.model_fields, n=1)
-        guess = (
-            f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(AuditOptions.model_fields)}"
-        )
+        near = difflib.get_close_matches(name, known, n=1)
+        guess = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
         return f"{flag}: no such option{guess}"
     message = first["msg"].removeprefix("Value error, ")
-    given: Any = first["input"]
-    shown = ",".join(map(str, given)) if isinstance(given, tuple) else str(given)
-    return f"{flag}: {shown[:120]!r}: {message[0].lower()}{message[1:]}"
+    return f"{flag}: {_shown(first['input'])}: {message[0].lower()}{message[1:]}"
+
+
+def _shown(given: Any) -> str:
+    try:
+        text = ",".join(map(str, given)) if isinstance(given, tuple) else str(given)
+    except (RecursionError, ValueError):  # nested too deep, or a number of thousands of digits
+        return "too long to be shown"
+    return repr(text[:120])
+
+
+@contextmanager
+def naming(name: str, value: object = None) -> Generator[None]:
+    """Put an option's name and value before what is wrong with it, where deeper floors do not know the option.
+
+    Args:
+        name: The option's.
+        value: As it was given; None: not to be repeated, since it may hold a credential.
+    """
+    try:
+        yield
+    except ConfigError as error:
+        flag = f"--{name.replace('_', '-')}"
+        raise ConfigError(f"{flag}: {error}" if value is None else f"{flag} {value}: {error}") from None
 
 
 def read_config(path: Path) -> dict[str, Any]:
     """Read a TOML file of options.
 
     Raises:
-        ConfigError: It is not there, too large, or not TOML.
+        ConfigError: It is not there, too large, nested too deep, or not TOML.
     """
     try:
         if path.stat().st_size > MAX_CONFIG:
@@ -164,4 +218,10 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ConfigError(f"--config {path}: is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"--config {path}: not TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"--config {path}: nested too deep; it should hold a few options") from None
+    except ValueError:  # Python's own words on a number of thousands of digits help nobody
+        raise ConfigError(
+            f"--config {path}: holds a number too long to be read; it should hold a few options"
+        ) from None
     return {name.replace("-", "_"): value for name, value in data.items()}

@@ -23,6 +23,7 @@ __all__ = [
     "TokenLogprob",
     "Tool",
     "ToolCall",
+    "ToolResult",
     "Turn",
     "TurnRef",
     "Usage",
@@ -92,6 +93,18 @@ class ToolCall(Record):
     """JSON text as the model wrote it; it may not be JSON at all."""
 
 
+class ToolResult(Record):
+    """What a tool gave back for one call."""
+
+    call_id: str
+    """Of the `ToolCall` it answers."""
+    name: str
+    content: str
+    """As it was handed to the model."""
+    error: bool = False
+    """The tool refused the call: unknown name, unusable arguments."""
+
+
 class RetrievedUnit(Record):
     """A memory unit that was put before the model, with its similarity to the query."""
 
@@ -116,6 +129,8 @@ class AskOptions(Record):
     """What the model may call."""
     choices: tuple[str, ...] = ()
     """The options of a decision task, in the order shown; the prompt names them too."""
+    trace: bool = False
+    """True: the reply should hold what the agent sent to its model (`Reply.model_requests`), where it can."""
 
 
 class Reply(Record):
@@ -128,7 +143,15 @@ class Reply(Record):
     finish_reason: str | None = None
     usage: Usage | None = None
     tool_calls: tuple[ToolCall, ...] = ()
-    """What the model wanted called, in order."""
+    """What the model wanted called, in order: the tool_arguments channel."""
+    tool_results: tuple[ToolResult, ...] = ()
+    """What the called tools gave back, in order: the tool_results channel."""
+    reasoning: str | None = None
+    """Reasoning text, where the system exposes it; None: it does not."""
+    model_requests: tuple[str, ...] | None = None
+    """What the agent sent to its own model for this reply, one text a request; None: the agent does not show it."""
+    memory_writes: tuple[str, ...] | None = None
+    """What was written to memory because of this exchange; None: the agent does not show it."""
 
 
 class RemovalRequest(Record):
@@ -151,6 +174,8 @@ class Receipt(Record):
     message: str = ""
     affected: dict[str, int] = Field(default_factory=dict)
     """Units changed or dropped, by tier."""
+    handle: str | None = None
+    """By which `poll` finds an asynchronous deletion again; None: there is nothing to poll."""
 
 
 class Artifact(Record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from vestige.models import catalog
 from vestige.models.base import ChatModel, Embedder
 from vestige.models.cache import CachedModel, ResponseCache
 from vestige.models.resolve import open_embedder, open_model
-from vestige.probes.measures import CosineMeasure, JudgeMeasure
-from vestige.runs.engine import Measure, Services
+from vestige.options import naming
+from vestige.probes.adaptive import AdaptivePolicy
+from vestige.probes.measures import CosineMeasure, JudgeMeasure, SemanticJudge, SimilarityMeasure
 from vestige.runs.plan import Plan
+from vestige.runs.services import Measure, Policy, Services
 from vestige.runs.steps import Episode
 
 __all__ = ["Models", "check_models"]
@@ -30,13 +33,33 @@ def check_models(plan: Plan) -> None:
         ConfigError: A name is unknown, a key is missing, or a model file is not here.
         MissingDependency: An optional package is not installed.
     """
-    for name in (plan.models.agent, plan.models.judge):
+    named = (
+        ("model", plan.models.agent),
+        ("judge", plan.models.judge),
+        ("auxiliary", plan.models.adaptive),
+    )
+    for flag, name in named:
         if name is not None:
-            open_model(name, deterministic=plan.models.deterministic)
-            if name.startswith("local/"):
-                catalog.locate(name)
+            with naming(flag, name):
+                open_model(name, deterministic=plan.models.deterministic)
+                if name.startswith("local/"):
+                    from vestige.models.local import engine_name
+
+                    catalog.locate(name)
+                    engine_name()
     for name in _embedders(plan):
-        open_embedder(name)
+        with naming("embedder", name):
+            open_embedder(name)
+
+
+def _guard_of(plan: Plan) -> Callable[[Episode, str], str | None]:
+    """Refuses a question of an auxiliary model that would tell the agent the target."""
+    from vestige.audits.verification.reading import pairs_of
+    from vestige.audits.verification.scripts import secret_values
+    from vestige.probes.disclosure import guard
+
+    values = {name: secret_values(pair) for name, pair in pairs_of(plan).items()}
+    return lambda episode, question: guard(question, values[episode.instance])
 
 
 class Models:
@@ -52,7 +75,7 @@ class Models:
         self._cache = ResponseCache(cache)
         names = plan.models
         self._chat: dict[str, ChatModel] = {}
-        for name in dict.fromkeys(n for n in (names.agent, names.judge) if n is not None):
+        for name in dict.fromkeys(n for n in (names.agent, names.judge, names.adaptive) if n is not None):
             model = open_model(name, deterministic=names.deterministic, concurrency=concurrency)
             self._chat[name] = model if name == "extractive" else CachedModel(model, self._cache)
         self._embedders: dict[str, Embedder] = {name: open_embedder(name) for name in _embedders(plan)}
@@ -78,13 +101,23 @@ class Models:
         async def open_agent(episode: Episode, storage: Path) -> Agent:
             return await opener.open(episode.knobs, storage)
 
-        measures: dict[str, Measure] = {"cosine": CosineMeasure(self._embedders[plan.models.scorer_embedder])}
+        scorer = self._embedders[plan.models.scorer_embedder]
+        measures: dict[str, Measure] = {
+            "cosine": CosineMeasure(scorer),
+            "similarity": SimilarityMeasure(scorer),
+        }
         if plan.models.judge is not None:
             measures["judge"] = JudgeMeasure(self._chat[plan.models.judge])
+            measures["semantic_judge"] = SemanticJudge(self._chat[plan.models.judge])
+        policies: dict[str, Policy] = {}
+        if plan.models.adaptive is not None:
+            policies["adaptive"] = AdaptivePolicy(self._chat[plan.models.adaptive])
         return Services(
             open_agent=open_agent,
             embedder_of=lambda episode: opener.embedder(str(episode.knobs["embedder"])),
             measures=measures,
+            policies=policies,
+            guard=_guard_of(plan) if policies else None,
         )
 
     def facts(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import ValidationError
 
@@ -21,33 +21,84 @@ from vestige.audits.conclusion import check_plan, completed
 from vestige.audits.findings import Finding, write_findings
 from vestige.audits.residue import ResidueSettings
 from vestige.audits.results import FrontierResult, ResidueResult
-from vestige.audits.study import Study, StudySettings, build_study, data_ref
+from vestige.audits.study import StudySettings, build_study, data_ref
+from vestige.audits.verification.results import VerificationResult
 from vestige.datasets import load
 from vestige.datasets.instance import Dataset
-from vestige.errors import ConfigError, IntegrityError
+from vestige.datasets.loading import FORMATS
+from vestige.errors import ConfigError, IntegrityError, complaint
 from vestige.memory.settings import MemorySettings
 from vestige.models import catalog
 from vestige.models.resolve import refuse_credentials
-from vestige.options import AuditOptions
+from vestige.options import AuditOptions, naming
 from vestige.probes.measures import judge_version
 from vestige.records import JsonScalar
 from vestige.runs.engine import RunSummary, execute
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import AgentSpec, ModelSpec, Plan
 from vestige.runs.progress import progress
-from vestige.runs.steps import Ask, Episode
+from vestige.runs.steps import Ask, AskAdaptively, Episode, Step
 from vestige.runs.store import read_attempts
 
 if TYPE_CHECKING:
     from vestige.services import Models
 
-__all__ = ["AUDITS", "Planned", "conclude", "default_out", "make_plan", "run", "score", "stored_result"]
+__all__ = [
+    "AUDITS",
+    "Planned",
+    "RunOptions",
+    "conclude",
+    "default_out",
+    "make_plan",
+    "model_identity",
+    "run",
+    "score",
+    "stored_result",
+]
 
 AUDITS: tuple[str, ...] = ("frontier", "residue")
 DEFAULT_K = {"frontier": (1, 3, 6, 10, 25), "residue": (6,)}
 """The paper's k for the frontier (arXiv 2606.10062, section 3.1); its ladder does not say which."""
 
-Result = FrontierResult | ResidueResult
+NEEDS = {"frontier": ("configure",), "residue": ("configure", "snapshot", "restore", "inspect")}
+"""Optional methods of an agent that an audit cannot do without."""
+
+Result = FrontierResult | ResidueResult | VerificationResult
+KINDS: dict[str, type[Result]] = {
+    "frontier": FrontierResult,
+    "residue": ResidueResult,
+    "verification": VerificationResult,
+}
+"""Result types by the name of the audit in a plan."""
+
+
+class RunOptions(Protocol):
+    """How a plan is run; none of it changes what is measured."""
+
+    @property
+    def out(self) -> Path | None:
+        """The run's folder."""
+        ...
+
+    @property
+    def resume(self) -> bool:
+        """Continue a run that lies there."""
+        ...
+
+    @property
+    def cache(self) -> Path | None:
+        """The response cache; None: in the run's folder."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """Episodes, or pairs, at a time."""
+        ...
+
+    @property
+    def quiet(self) -> bool:
+        """No progress."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -56,18 +107,51 @@ class Planned:
 
     plan: Plan
     blobs: dict[str, bytes]
-    study: Study
+    notes: tuple[str, ...] = ()
+    """What a reader must know of how the instances were made."""
 
     @property
     def exchanges(self) -> int:
         """Probes the plan puts to agents."""
-        return sum(isinstance(step, Ask) for e in self.plan.episodes for step in e.steps)
+        return sum(_exchanges(step) for e in self.plan.episodes for step in e.steps)
+
+
+def _exchanges(step: Step) -> int:
+    """How many exchanges a step makes; an adaptive one asks its own question and one a round."""
+    match step:
+        case Ask():
+            return 1
+        case AskAdaptively():
+            return step.rounds + 1
+        case _:
+            return 0
 
 
 def _load(options: AuditOptions) -> Dataset:
-    if options.data == "synthetic":
-        return load(options.data, options.format, n=options.instances, seed=options.seed)
-    return load(options.data, options.format, seed=options.seed)
+    unknown = options.format is not None and options.format not in FORMATS
+    with naming("format", options.format) if unknown else naming("data", options.data):
+        if options.data == "synthetic":
+            return load(options.data, options.format, n=options.instances, seed=options.seed)
+        return load(options.data, options.format, seed=options.seed)
+
+
+def _check_knobs(options: AuditOptions) -> None:
+    """Refuse what the memory cannot be set to."""
+    for level in options.levels:
+        with naming("levels", level):
+            MemorySettings(level=level)
+        with naming("retrieve_from", options.retrieve_from):
+            MemorySettings(level=level, retrieve_from=options.retrieve_from)
+    lists = {
+        "k": ("k", options.k or ()),
+        "granularity": ("granularity", options.granularity),
+        "modes": ("deletion", options.modes),
+        "supersede": ("supersede", options.supersede),
+    }
+    for name, (knob, values) in lists.items():
+        for value in values:
+            with naming(name, value):
+                MemorySettings.model_validate({knob: value})
 
 
 def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None) -> Planned:
@@ -77,19 +161,18 @@ def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None)
         ConfigError: An option cannot be met.
         DataError: The data cannot be read.
     """
-    check_agent(options.agent)
-    for level in options.levels:
-        MemorySettings(level=level, retrieve_from=options.retrieve_from)
-    for k in options.k or ():
-        MemorySettings(k=k)
-    for granularity in options.granularity:
-        MemorySettings(granularity=granularity)
-    for mode in options.modes:
-        MemorySettings(deletion=mode)
-    for supersede in options.supersede:
-        MemorySettings(supersede=supersede)
-    for name in (options.model, options.judge, *options.embedder):
-        refuse_credentials(name or "")
+    check_agent(options.agent, NEEDS[audit])
+    _check_knobs(options)
+    for flag, names in (
+        ("model", (options.model,)),
+        ("judge", (options.judge or "",)),
+        ("embedder", options.embedder),
+    ):
+        with naming(flag):
+            for name in names:
+                refuse_credentials(name)
+    with naming("model", options.model):
+        identity = model_identity(options.model)
     dataset = dataset or _load(options)
     settings = StudySettings(
         instances=options.instances,
@@ -129,7 +212,7 @@ def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None)
         agent=AgentSpec(name=options.agent, knobs=knobs, settings=settings_of(options.agent, knobs)),
         models=ModelSpec(
             agent=options.model,
-            agent_identity=_identity(options.model),
+            agent_identity=identity,
             scorer_embedder=options.embedder[0],
             judge=options.judge if audit == "frontier" else None,
             temperature=options.temperature,
@@ -141,10 +224,10 @@ def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None)
         probes=study.probes,
         episodes=episodes,
     )
-    return Planned(plan=plan, blobs=study.blobs, study=study)
+    return Planned(plan=plan, blobs=study.blobs, notes=tuple(study.notes))
 
 
-def _identity(model: str) -> str:
+def model_identity(model: str) -> str:
     """A local model's name with its file's hash; any other's name."""
     return f"{model}@{catalog.entry(model).sha256}" if model.startswith("local/") else model
 
@@ -156,7 +239,7 @@ def default_out(plan: Plan) -> Path:
 
 def run(
     planned: Planned,
-    options: AuditOptions,
+    options: RunOptions,
     *,
     models: Models | None = None,
     on_folder: Callable[[Path], None] | None = None,
@@ -188,7 +271,7 @@ def run(
 
 
 async def _execute(
-    planned: Planned, folder: RunFolder, options: AuditOptions, models: Models | None
+    planned: Planned, folder: RunFolder, options: RunOptions, models: Models | None
 ) -> RunSummary:
     from vestige.services import Models
 
@@ -202,7 +285,7 @@ async def _execute(
     try:
         await own.start()
         title = f"{planned.plan.audit} {planned.plan.models.agent}"
-        done = sum(isinstance(step, Ask) for e in planned.plan.episodes if e.id in before for step in e.steps)
+        done = sum(_exchanges(step) for e in planned.plan.episodes if e.id in before for step in e.steps)
         with progress(title, planned.exchanges, done=done, quiet=options.quiet) as on_event:
             summary = await execute(
                 planned.plan,
@@ -252,9 +335,8 @@ def score(folder: RunFolder) -> list[Finding]:
     try:
         findings = list(_score(folder))
     except (KeyError, TypeError, ValidationError) as error:
-        raise IntegrityError(
-            f"{folder.path}: a record is not one that this version writes ({type(error).__name__})"
-        ) from None
+        why = complaint(error) if isinstance(error, ValidationError) else type(error).__name__
+        raise IntegrityError(f"{folder.path}: a record is not one that this version writes ({why})") from None
     write_findings(folder, findings)
     return findings
 
@@ -266,6 +348,10 @@ def _score(folder: RunFolder) -> Iterator[Finding]:
             return frontier.score(plan, folder)
         case "residue":
             return residue.score(plan, folder)
+        case "verification":
+            from vestige.audits.verification import scoring
+
+            return scoring.score(plan, folder)
         case other:
             raise IntegrityError(f"plan.json: audit {other!r} is not one this version knows")
 
@@ -277,12 +363,16 @@ def conclude(folder: RunFolder, findings: list[Finding] | None = None) -> Result
         Unassessable: No instance was completed.
     """
     findings = score(folder) if findings is None else findings
-    done = completed(folder)
     result: Result
-    if folder.plan.audit == "frontier":
-        result = frontier.conclude(folder.plan, done, findings)
-    else:
-        result = residue.conclude(folder.plan, done, findings)
+    match folder.plan.audit:
+        case "verification":
+            from vestige.audits.verification import conclusion, reading
+
+            result = conclusion.conclude(reading.brief_of(folder.plan, folder), findings)
+        case "frontier":
+            result = frontier.conclude(folder.plan, completed(folder), findings)
+        case _:
+            result = residue.conclude(folder.plan, completed(folder), findings)
     folder.write_json("result.json", result.model_dump(mode="json"))
     return result
 
@@ -295,12 +385,14 @@ def stored_result(folder: RunFolder) -> Result:
         IntegrityError: It cannot be read.
     """
     path = folder.path / "result.json"
-    kind = FrontierResult if folder.plan.audit == "frontier" else ResidueResult
+    kind = KINDS.get(folder.plan.audit)
+    if kind is None:
+        raise IntegrityError(f"plan.json: audit {folder.plan.audit!r} is not one this version knows")
     try:
         return kind.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         raise ConfigError(
             f"{folder.path}: no result yet; run `vestige conclude {folder.path}` first"
         ) from None
-    except ValueError as error:
-        raise IntegrityError(f"{path}: not a result: {str(error).splitlines()[0]}") from None
+    except ValidationError as error:
+        raise IntegrityError(f"{path}: not a result: {complaint(error)}") from None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vestige.agents.protocol import OPTIONAL_METHODS, Agent, describe
+from vestige.agents.protocol import CHANNELS, OPTIONAL_METHODS, Agent, describe
 from vestige.agents.reference import KNOBS, ReferenceAgent
 from vestige.errors import ConfigError, StorageError
 from vestige.memory.settings import MemorySettings
@@ -80,8 +80,10 @@ def test_it_is_an_agent_and_says_what_it_can_do(make: Make):
     assert isinstance(agent, Agent)
     description = describe(agent)
     assert description.name == "reference"
-    assert description.channels == ("answer", "retrieval", "storage", "vectors")
-    assert description.tiers == ("raw", "summary")
+    assert set(CHANNELS) - set(description.channels) == {"logs", "reasoning"} == set(description.absent)
+    assert description.absent["logs"] == "keeps no log"
+    assert description.tools == ("choose_option", "place_order", "save_note", "read_notes")
+    assert description.tiers == ("raw", "summary", "note")
     assert description.knobs == KNOBS
     assert description.configuration["k"] == 3 and description.configuration["embedder"] == "hashing"
     assert set(description.capabilities) == {m for m in OPTIONAL_METHODS if callable(getattr(agent, m, None))}
@@ -251,12 +253,17 @@ async def test_a_state_built_once_serves_every_mode(make: Make, tmp_path: Path):
         await agent.snapshot("u", tmp_path / "agent" / "u.sqlite")
 
 
+def test_a_channel_that_does_not_exist_is_declared_absent(make: Make):
+    description = make(level=0).describe()
+    assert "summary" not in description.channels
+    assert description.absent["summary"] == "S = 0 writes no summaries"
+
+
 async def test_a_restart_finds_what_was_stored(make: Make):
     agent = await filled(make(level=1))
-    before = await agent.inspect("u")
-    await agent.close()
-    await agent.open()
-    assert await agent.inspect("u") == before
+    before, memory = await agent.inspect("u"), agent.memory
+    await agent.restart()
+    assert await agent.inspect("u") == before and agent.memory is not memory
     await agent.reset("u")
     assert await agent.inspect("u") == []
 

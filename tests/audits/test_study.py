@@ -92,7 +92,7 @@ def test_unanswerable_questions_are_left_out_and_counted() -> None:
     lost = person(1).model_copy(update={"answerable": False})
     plan = planned(dataset(person(0), lost, person(2)))
     assert [f.source_id for f in fixtures(plan)] == ["person-0", "person-2"]
-    assert any("1 of 3 questions were left out" in note for note in plan.study.notes)
+    assert any("1 of 3 questions were left out" in note for note in plan.notes)
     kept = planned(dataset(person(0), lost, person(2)), include_unanswerable=True)
     assert len(fixtures(kept)) == 3
 
@@ -105,7 +105,7 @@ def test_a_record_that_can_take_no_canary_is_left_out() -> None:
         expected="x",
     )
     plan = planned(dataset(person(0), mute))
-    assert len(fixtures(plan)) == 1 and any("no user turn can take a canary" in n for n in plan.study.notes)
+    assert len(fixtures(plan)) == 1 and any("no user turn can take a canary" in n for n in plan.notes)
     with pytest.raises(ConfigError, match="no usable instance"):
         planned(dataset(mute))
 

@@ -20,8 +20,11 @@ from typer.testing import CliRunner
 from vestige.agents.reference import ReferenceAgent
 from vestige.canaries import GRAMMAR
 from vestige.cli.main import app
+from vestige.errors import IntegrityError
 from vestige.models import resolve
+from vestige.runs.folder import RunFolder
 from vestige.runs.store import RecordWriter
+from vestige.workflow import stored_result
 
 SMALL = ("--data", "synthetic:2", "--embedder", "hashing", "--levels", "0,1", "--k", "1,3")
 COMMAND = [sys.executable, "-c", "from vestige.cli.main import main; main()"]
@@ -74,6 +77,8 @@ def test_a_dry_run_runs_nothing_and_makes_no_folder(elsewhere: Path, monkeypatch
         raise AssertionError("an agent was used")
 
     monkeypatch.setattr(ReferenceAgent, "converse", never)
+    monkeypatch.setattr(socket.socket, "connect", never)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     done = vestige("frontier", *SMALL, "--out", "r", "--dry-run", "--model", "openai/gpt-4o-mini")
     assert list(elsewhere.iterdir()) == []
     assert done.stdout == ""
@@ -81,6 +86,15 @@ def test_a_dry_run_runs_nothing_and_makes_no_folder(elsewhere: Path, monkeypatch
     assert re.search(r"states built +4$", done.stderr, re.MULTILINE)
     for word in ("model calls", "tokens", "time", "cost", "naive"):
         assert word in done.stderr
+
+
+def test_a_dry_run_without_a_model_estimates_none() -> None:
+    done = vestige("frontier", *SMALL, "--dry-run", "--model", "extractive")
+    assert re.search(r"exchanges +32$", done.stderr, re.MULTILINE)
+    assert re.search(r"model calls +none", done.stderr) and re.search(
+        r"cost +none$", done.stderr, re.MULTILINE
+    )
+    assert "tokens" not in done.stderr and "about" not in done.stderr
 
 
 # ------------------------------------------------------------------------------------------ configuration
@@ -217,7 +231,35 @@ def test_a_record_that_was_changed_is_four(elsewhere: Path) -> None:
     lines = records.read_bytes().splitlines(keepends=True)
     records.write_bytes(b"".join([*lines[:2], b"{}\n", *lines[3:]]))
     done = vestige("conclude", "r", code=4)
-    assert done.stderr.startswith("vestige: records-0000.jsonl:3: not a record")
+    assert (
+        done.stderr == "vestige: records-0000.jsonl:3: not a record: field schema_version: field required\n"
+    )
+
+
+@pytest.mark.parametrize("audit", ["frontier", "residue"])
+def test_an_exchange_without_its_reply_is_named(elsewhere: Path, audit: str) -> None:
+    vestige(audit, *SMALL, "--out", "r", "--quiet")
+    records = elsewhere / "r" / "records-0000.jsonl"
+    lines = records.read_bytes().splitlines(keepends=True)
+    number = next(i for i, line in enumerate(lines) if b'"kind":"exchange"' in line)
+    lines[number] = lines[number].replace(b'"text":', b'"txet":', 1)
+    records.write_bytes(b"".join(lines))
+    done = vestige("conclude", "r", code=4)
+    place = f"records-0000.jsonl:{number + 1}"
+    assert (
+        done.stderr == f"vestige: {place}: not the record of an exchange: field reply.text: field required\n"
+    )
+
+
+def test_a_result_that_is_none_names_its_field(elsewhere: Path) -> None:
+    vestige("frontier", *SMALL, "--out", "r", "--quiet")
+    path = elsewhere / "r" / "result.json"
+    result = json.loads(path.read_text())
+    result["configurations"][0]["PR"] = "XQ7-VIOLET-3829"
+    path.write_text(json.dumps(result))
+    with pytest.raises(IntegrityError, match=r"not a result: field configurations\.0\.PR: ") as caught:
+        stored_result(RunFolder.open(elsewhere / "r"))
+    assert "XQ7" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("people", "code"), [("2", 3), ("6", 4)])
@@ -238,6 +280,9 @@ def test_an_endpoint_that_refuses(elsewhere: Path, people: str, code: int) -> No
         done = vestige(*argv, "--out", "r", "--quiet", code=code)
     assert f"{wrong}/chat/completions: HTTP 404: no such path or model" in done.stderr
     assert "internal error" not in done.stderr and len(done.stderr.splitlines()) == 1
+    if code == 4:
+        assert "5 failed episodes in a row" in done.stderr
+        assert "--resume" in done.stderr and "`vestige conclude r`" in done.stderr
 
 
 def test_a_full_disk_is_five(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,12 +336,43 @@ def test_interrupted_is_130_and_says_how_to_go_on(elsewhere: Path) -> None:
     assert out == "" and "Traceback" not in err
     assert (
         err.strip().splitlines()[-1]
-        == "vestige: interrupted; what was measured is kept: continue with --resume "
-        "(the demo continues when it is run again)"
+        == "vestige: interrupted; what was measured is kept: continue with --resume"
     )
     with Echo() as server:
         # The address is another one now, so that this is another plan: the folder says so instead of mixing them.
         vestige("frontier", *SMALL, "--model", server.model, "--out", "r", "--resume", "--quiet", code=2)
+
+
+def test_interrupted_while_planning_claims_nothing(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*a: object, **k: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vestige.workflow.make_plan", interrupt)
+    done = vestige("frontier", *SMALL, "--out", "r", code=130)
+    assert done.stderr == "vestige: interrupted; nothing new was measured\n"
+    assert list(elsewhere.iterdir()) == []
+    done = vestige("datasets", code=0)
+    monkeypatch.setattr("vestige.datasets.loading.load", interrupt)
+    assert vestige("datasets", "synthetic:2", code=130).stderr == "vestige: interrupted\n"
+
+
+def test_interrupted_while_planning_to_resume_says_what_is_kept(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vestige("frontier", *SMALL, "--out", "r", "--quiet")
+
+    def interrupt(*a: object, **k: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vestige.workflow.make_plan", interrupt)
+    done = vestige("frontier", *SMALL, "--out", "r", "--resume", code=130)
+    assert done.stderr == "vestige: interrupted; what was measured is kept: continue with --resume\n"
+
+
+def test_nothing_to_resume_is_told(elsewhere: Path) -> None:
+    done = vestige("frontier", *SMALL, "--out", "r", "--resume", "--quiet")
+    assert done.stderr == "vestige: --resume: there is no run in r to resume; a new one begins\n"
+    assert vestige("frontier", *SMALL, "--out", "r", "--resume", "--quiet").stderr == ""
 
 
 def test_a_reader_that_goes_away_is_no_error(elsewhere: Path) -> None:
@@ -306,3 +382,26 @@ def test_a_reader_that_goes_away_is_no_error(elsewhere: Path) -> None:
         ["bash", "-c", f"{command} | head -c 10; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True
     )
     assert done.stdout.endswith("0\n") and done.stderr == ""
+
+
+def test_help_shows_commands_and_flags_in_groups() -> None:
+    text = vestige("--help").stdout
+    groups = [line for line in text.splitlines() if line.endswith(":")]
+    assert groups == ["Options:", "Audits:", "Stored runs:", "Models and data:"]
+    for group, commands in (
+        ("Audits:", ["demo", "frontier", "residue"]),
+        ("Stored runs:", ["score", "conclude", "report"]),
+        ("Models and data:", ["datasets", "models"]),
+    ):
+        within = text.partition(group)[2].partition("\n\n")[0]
+        assert set(commands) <= set(re.findall(r"^  (\w+)", within, re.MULTILINE))
+    assert "..." not in text.partition("Audits:")[2], "no sentence is cut"
+    flags = vestige("residue", "--help").stdout
+    assert [line for line in flags.splitlines() if re.match(r"\S.*:$", line)] == [
+        "What is audited:",
+        "Memory and probes:",
+        "The run:",
+        "Output:",
+        "Other:",
+    ]
+    assert flags.count("--seed") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from vestige.cli.main import app
+from vestige.models import catalog
 
 SMALL = ("--data", "synthetic:2", "--embedder", "hashing", "--levels", "0", "--k", "1")
 
@@ -45,12 +47,20 @@ def refused(folder: Path, *argv: str) -> str:
     ("flags", "value", "expected"),
     [
         ("--levels x", "'x'", "valid integer"),
-        ("--levels 7", "7", "choose one of 0, 1, 2"),
-        ("--levels -1", "-1", "choose one of 0, 1, 2"),
+        ("--levels 7", "--levels 7:", "choose one of 0, 1, 2"),
+        ("--levels -1", "--levels -1:", "choose one of 0, 1, 2"),
         ("--levels 0,0", "'0,0'", "twice"),
         ("--k 0", "'0'", "greater than or equal to 1"),
-        ("--k 20000", "k=20000", "1 to 10000"),
+        ("--k 20000", "--k 20000:", "1 to 10000"),
         ("--k ,", "--k", "at least one value"),
+        ("--k 1,,2", "--k: '1,,2'", "one of these values is empty"),
+        ("--embedder hashing,", "--embedder: 'hashing,'", "one of these values is empty"),
+        ("--data=", "--data: ''", "is empty"),
+        ("--model=", "--model: ''", "is empty"),
+        ("--judge=", "--judge: ''", "is empty"),
+        ("--cache=", "'--cache'", "is empty"),
+        ("--config=", "'--config'", "is empty"),
+        ("--out=", "'--out'", "is empty"),
         ("--seed -1", "'-1'", "greater than or equal to 0"),
         ("--seed abc", "--seed", "valid integer"),
         ("--instances 0", "'0'", "greater than or equal to 1"),
@@ -58,26 +68,27 @@ def refused(folder: Path, *argv: str) -> str:
         ("--probes dirct", "'dirct'", "'direct', 'indirect' or 'jailbreak'"),
         ("--planted upper", "'upper'", "'base64'"),
         ("--tau 2", "'2'", "less than or equal to 1"),
-        ("--tau nan", "'nan'", "less than or equal to 1"),
-        ("--granularity word", "'word'", "tokens:N"),
-        ("--granularity tokens:0", "'tokens:0'", "tokens:N"),
+        ("--tau nan", "--tau: 'nan'", "finite number"),
+        ("--tau x", "--tau: 'x'", "valid number"),
+        ("--granularity word", "--granularity word:", "tokens:N"),
+        ("--granularity tokens:0", "--granularity tokens:0:", "tokens:N"),
         ("--horizon -1", "'-1'", "greater than or equal to 0"),
         ("--horizon 500", "500", "sessions of other instances"),
         ("--temperature 9", "'9.0'", "less than or equal to 2"),
-        ("--temperature nan", "'nan'", "less than or equal to 2"),
+        ("--temperature nan", "--temperature: 'nan'", "finite number"),
         ("--concurrency 0", "'0'", "greater than or equal to 1"),
         ("--retrieve-from nowhere", "'nowhere'", "'both'"),
-        ("--retrieve-from summary", "'summary'", "level 0"),
+        ("--retrieve-from summary", "--retrieve-from summary:", "level 0"),
         ("--agent mem0", "mem0", "no such agent"),
-        ("--model gpt", "'gpt'", "known are extractive"),
-        ("--model local/nope", "'nope'", "known are smollm2-135m"),
-        ("--model openai/gpt-4o-mini", "'openai/gpt-4o-mini'", "set OPENAI_API_KEY"),
-        ("--model http://127.0.0.1:9/v1", "model", "#model"),
-        ("--embedder minlm", "'minlm'", "did you mean 'minilm'?"),
-        ("--judge gpt", "'gpt'", "known are"),
+        ("--model gpt", "--model gpt:", "known are extractive"),
+        ("--model local/nope", "--model local/nope:", "known are smollm2-135m"),
+        ("--model openai/gpt-4o-mini", "--model openai/gpt-4o-mini:", "set OPENAI_API_KEY"),
+        ("--model http://127.0.0.1:9/v1", "--model http://127.0.0.1:9/v1:", "#model"),
+        ("--embedder minlm", "--embedder minlm:", "did you mean 'minilm'?"),
+        ("--judge gpt", "--judge gpt:", "known are"),
         ("--data nowhere.json", "'nowhere.json'", "expected a path, or one of"),
-        ("--data synthetic:0", "0", "expected 1 to"),
-        ("--format csv", "'csv'", "expected one of longmemeval, locomo"),
+        ("--data synthetic:0", "--data synthetic:0:", "expected 1 to"),
+        ("--format csv", "--format csv:", "expected one of longmemeval, locomo"),
         ("--modes noop", "--modes", "No such option"),
         ("--leevls 0", "--leevls", "No such option"),
     ],
@@ -90,8 +101,11 @@ def test_a_bad_flag(elsewhere: Path, flags: str, value: str, expected: str) -> N
 @pytest.mark.parametrize(
     ("argv", "expected"),
     [
-        ("residue --modes purge", "'purge'"),
-        ("residue --supersede never", "'never'"),
+        ("residue --modes purge", "--modes purge:"),
+        ("residue --supersede never", "--supersede never:"),
+        ("demo --out=", "'--out': is empty"),
+        ("report nowhere --out=", "'--out': is empty"),
+        ("datasets ", "no data file ''"),
         ("residue --judge extractive", "No such option"),
         ("score nowhere", "no run here"),
         ("conclude nowhere", "no run here"),
@@ -113,6 +127,7 @@ def test_a_bad_command(elsewhere: Path, argv: str, expected: str) -> None:
         ("[]", "data.json"),
         ('[{"question_id": "a"}]', "record 0 (id a), field"),
         ("\ufeff<html>", "data.json"),
+        ('[{"question_id": "a", "answer": ' + "9" * 6000 + "}]", "record 0 (id a), field"),
     ],
 )
 def test_malformed_data_names_file_and_record(elsewhere: Path, content: str, expected: str) -> None:
@@ -132,12 +147,50 @@ def test_malformed_data_names_file_and_record(elsewhere: Path, content: str, exp
         ("[frontier]\nlevels = [0]", "frontier: no such option"),
         ('json = "yes"', "json: 'yes': expected true or false"),
         ("k = 0", "k: '0'"),
+        ('k = "1,,2"', "k: '1,,2': one of these values is empty"),
+        ('embedder = ["hashing", ""]', "embedder: 'hashing,': one of these values is empty"),
+        ('data = " "', "data: ' ': is empty"),
+        ("levels = " + "[" * 5000 + "]" * 5000, "nested too deep"),
+        ("levels = " + "[" * 150 + "]" * 150, "levels"),
+        ("seed = " + "9" * 6000, "a number too long"),
+        ("seed = 0x" + "f" * 6000, "seed: too long to be shown"),
     ],
 )
 def test_a_bad_configuration_file_is_named(elsewhere: Path, content: str, expected: str) -> None:
     (elsewhere / "audit.toml").write_text(content)
     line = refused(elsewhere, "frontier", *SMALL, "--out", "r", "--config", "audit.toml")
     assert line.startswith("vestige: --config audit.toml: ") and expected in line
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("--model gpt", "--model gpt: unknown model"),
+        ("--model openai/gpt-4o-mini", "set OPENAI_API_KEY"),
+        ("--model http://127.0.0.1:9/v1", "#model"),
+        ("--embedder minlm", "did you mean 'minilm'?"),
+        ("--judge gpt", "--judge gpt: unknown model"),
+    ],
+)
+def test_a_dry_run_refuses_the_models_that_the_run_would(elsewhere: Path, flags: str, expected: str) -> None:
+    argv = ["frontier", *SMALL, "--out", "r", *flags.split(" ")]
+    dry = refused(elsewhere, *argv, "--dry-run")
+    assert expected in dry and dry == refused(elsewhere, *argv)
+
+
+def test_a_local_model_without_an_engine_is_refused_before_anything_is_frozen(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "locate", lambda name, folder=None: elsewhere)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    line = refused(elsewhere, "frontier", *SMALL, "--out", "r", "--model", "local/smollm2-135m")
+    assert "pip install 'vestige[local]'" in line
+
+
+def test_a_credential_is_refused_and_not_repeated(elsewhere: Path) -> None:
+    line = refused(elsewhere, "frontier", *SMALL, "--out", "r", "--model", "http://me:hunter2@host/v1#m")
+    assert line.startswith("vestige: --model: ") and "hunter2" not in line
 
 
 def test_a_configuration_file_that_is_none(elsewhere: Path) -> None:

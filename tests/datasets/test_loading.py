@@ -56,7 +56,7 @@ def test_an_unknown_name_lists_the_names(name: str) -> None:
 
 
 def test_wrong_options_are_refused() -> None:
-    with pytest.raises(ConfigError, match="format is 'csv'; expected one of longmemeval, locomo"):
+    with pytest.raises(ConfigError, match="no format 'csv'; expected one of longmemeval, locomo"):
         load("anything", format="csv")
     with pytest.raises(ConfigError, match="synthetic:3 and n = 4 disagree"):
         load("synthetic:3", n=4)
@@ -82,3 +82,9 @@ def test_a_loader_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(FORMATS, "tea", added)
     assert load(written(tmp_path, [{"leaf": 1}]), format="tea").license == "CC0"
     assert load(written(tmp_path, [{"leaf": 1}])).name == "tea"
+
+
+@pytest.mark.parametrize("empty", ["", " "])
+def test_no_name_is_no_folder(empty: str) -> None:
+    with pytest.raises(DataError, match=r"^no data file .*expected a path, or one of"):
+        load(empty)

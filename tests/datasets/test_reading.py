@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,6 @@ def test_records_are_the_same_however_the_file_is_cut_into_chunks(
         (b'[{"a": "\xff"}]', "not UTF-8: byte 0xff near byte 8"),
         (b'[{"a": "\xc3', "not UTF-8"),
         ('[{"a": ' + "[" * 200_000, "record 0: nested too deep"),
-        ('[{"a": ' + "9" * 5000 + "}]", "record 0"),
     ],
 )
 def test_what_is_no_file_of_records_is_refused_in_one_line(
@@ -103,3 +103,31 @@ def test_folders_and_missing_files_are_refused(tmp_path: Path) -> None:
         RecordFile(tmp_path)
     with pytest.raises(DataError, match="cannot be read"):
         RecordFile(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize("digits", [641, 6000])
+def test_an_integer_that_is_too_long_is_named_by_its_field(tmp_path: Path, digits: int) -> None:
+    path = tmp_path / "long.json"
+    path.write_text('[{"fine": 1, "answer": -' + "7" * digits + "}]")
+    (record,) = RecordFile(path)
+    assert record.get("fine").value == 1
+    with pytest.raises(DataError) as caught:
+        record.get("answer").text_or_digits()
+    assert str(caught.value) == (
+        f"{path}, record 0, field answer: expected text, or an integer of at most 640 digits, "
+        f"got an integer of {digits:,} digits"
+    )
+    with pytest.raises(DataError, match="expected an object, got an integer of"):
+        record.get("answer").keys()
+
+
+def test_the_longest_integer_is_read_whatever_python_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "long.json"
+    path.write_text('[{"answer": -' + "7" * 640 + "}]")
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        (record,) = RecordFile(path)
+        assert record.get("answer").text_or_digits() == "-" + "7" * 640
+    finally:
+        sys.set_int_max_str_digits(before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -239,11 +240,13 @@ async def test_a_source_named_by_a_value_goes_whole(make_memory: MakeMemory):
 
 
 @pytest.mark.parametrize("scope", ["user", "everything"])
-async def test_everything_of_the_user_goes_and_nothing_of_others(make_memory: MakeMemory, scope: str):
+async def test_everything_of_the_user_goes_and_nothing_of_others(
+    make_memory: MakeMemory, scope: Literal["user", "everything"]
+):
     memory = make_memory(level=1)
     await built(memory)
     await memory.write("v", SESSIONS[0])
-    await memory.forget("u", RemovalRequest(scope=scope))  # type: ignore[arg-type]
+    await memory.forget("u", RemovalRequest(scope=scope))
     assert memory.store.units("u") == []
     assert memory.store.sessions("u") == []
     assert len(memory.store.units("v")) == 5
@@ -262,7 +265,7 @@ async def test_a_failing_embedder_leaves_the_state_as_it_was(make_memory: MakeMe
     memory = make_memory(level=1)
     before = await built(memory)
 
-    class Broken(type(memory.embedder)):  # type: ignore[misc]
+    class Broken(type(memory.embedder)):  # type: ignore[misc]  # a base class known at run time alone
         async def embed(self, texts: Sequence[str]) -> Vectors:
             raise ModelError("down")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from vestige.errors import ConfigError, IntegrityError, StorageError
 from vestige.memory.settings import MemorySettings
 from vestige.memory.store import MemoryStore, SessionNote
-from vestige.memory.units import Changes, Unit, unit_id
+from vestige.memory.units import Changes, Tier, Unit, unit_id
 
 from .helpers import SESSIONS, MakeMemory
 
@@ -24,11 +24,11 @@ def vector(seed: int, d: int = 8) -> bytes:
     return (v / np.linalg.norm(v)).astype("<f4").tobytes()
 
 
-def unit(order: int, tier: str = "raw", seed: int | None = None) -> Unit:
+def unit(order: int, tier: Tier = "raw", seed: int | None = None) -> Unit:
     return Unit(
-        id=unit_id(tier, order),  # type: ignore[arg-type]
+        id=unit_id(tier, order),
         order=order,
-        tier=tier,  # type: ignore[arg-type]
+        tier=tier,
         level=0,
         session="s",
         position=order,

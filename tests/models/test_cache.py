@@ -87,6 +87,23 @@ def test_every_part_of_a_tool_counts_and_so_does_their_order() -> None:
     assert key_of("m", request(tools=(again,))) == key_of("m", request(tools=(one,)))
 
 
+def test_the_calls_and_results_of_a_conversation_count() -> None:
+    def turn(*messages: Message) -> ChatRequest:
+        return ChatRequest(messages=messages)
+
+    one, two = (ToolCall(id="a", name="book", arguments=text) for text in ("{}", "[]"))
+    asked = [
+        turn(Message(role="assistant", content="")),
+        turn(Message(role="assistant", content="", tool_calls=(one,))),
+        turn(Message(role="assistant", content="", tool_calls=(two,))),
+        turn(Message(role="assistant", content="", tool_calls=(one, two))),
+        turn(Message(role="tool", content="", tool_call_id="a")),
+        turn(Message(role="tool", content="", tool_call_id="b")),
+        turn(Message(role="tool", content="")),
+    ]
+    assert len({key_of("m", request) for request in asked}) == len(asked)
+
+
 async def test_a_sampled_call_is_cached_only_under_its_seed(tmp_path: Path) -> None:
     cache, model = ResponseCache(tmp_path / "c.sqlite"), Echo()
     cached = CachedModel(model, cache)

@@ -17,6 +17,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,7 @@ class Source(http.server.BaseHTTPRequestHandler):
     """Serves DATA; the path says how."""
 
     requests: list[tuple[str, str | None]]
+    url: str
 
     def do_GET(self) -> None:
         wanted = self.headers.get("Range")
@@ -75,7 +77,7 @@ def source() -> Iterator[type[Source]]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counted)
     server.daemon_threads = True
     threading.Thread(target=functools.partial(server.serve_forever, 0.01), daemon=True).start()
-    Counted.url = f"http://127.0.0.1:{server.server_port}"  # type: ignore[attr-defined]
+    Counted.url = f"http://127.0.0.1:{server.server_port}"
     yield Counted
     server.shutdown()
     server.server_close()
@@ -89,7 +91,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, source: type[Source], tmp_path: Path)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
     def set_sources(*paths: str, wheels: tuple[WheelPiece, ...] = ()) -> Path:
-        urls = tuple(path if "://" in path else source.url + path for path in paths)  # type: ignore[attr-defined]
+        urls = tuple(path if "://" in path else source.url + path for path in paths)
         file = CatalogFile(name="toy.bin", bytes=len(DATA), sha256=SHA, urls=urls, wheels=wheels)
         toy = CatalogEntry(name="toy", kind="chat", title="Toy", licence="CC0", file=(file,))
         monkeypatch.setattr(catalog, "entries", lambda: (toy,))
@@ -244,8 +246,8 @@ def test_a_full_disk(offer, monkeypatch: pytest.MonkeyPatch) -> None:
             self.written += 1
             return self.stream.write(data)
 
-    def full(self: Path, mode: str = "r", *more: object, **kwargs: object):
-        stream = real(self, mode, *more, **kwargs)  # type: ignore[call-overload]
+    def full(self: Path, mode: str = "r", *more: Any, **kwargs: Any):
+        stream = real(self, mode, *more, **kwargs)
         return Full(stream) if mode in ("wb", "ab") and self.name.endswith(".part") else stream
 
     monkeypatch.setattr(Path, "open", full)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from aiohttp import web
 from yarl import URL
 
-from vestige.errors import ConfigError, ModelError
+from vestige.errors import ConfigError, ModelError, ModelUnavailable
 from vestige.models.base import ChatReply, ChatRequest, Message
 from vestige.models.chat import ChatClient
 from vestige.models.transport import Limits, _shared
@@ -147,13 +150,68 @@ def check_public(message: str, server: Any) -> None:
 
 async def test_nothing_listens(unused_port: int) -> None:
     client = ChatClient("m", f"http://user:pw@127.0.0.1:{unused_port}/v1?token=abc", limits=FAST)
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelUnavailable) as caught:
         await client.complete(request())
     await client.close()
+    assert client.calls == 1 + FAST.retries
     message = str(caught.value)
+    assert message.endswith("(3 attempts); start the server, or mend its address")
     assert message.startswith(f"http://127.0.0.1:{unused_port}/v1/chat/completions: cannot connect")
     assert "pw" not in message and "abc" not in message
     assert "pw" not in client.name and "abc" not in client.identity
+
+
+async def test_a_host_without_an_address_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unknown(*_: object, **__: object) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", unknown)
+    client = ChatClient("m", "http://nowhere.invalid/v1", limits=FAST)
+    with pytest.raises(
+        ModelUnavailable, match=r"^http://nowhere\.invalid/v1/chat/completions: cannot connect"
+    ):
+        await client.complete(request())
+    await client.close()
+
+
+@asynccontextmanager
+async def serving(port: int) -> AsyncIterator[None]:
+    """A server that answers at a port, and is gone afterwards."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response({"choices": [{"message": {"content": "fine"}, "finish_reason": "stop"}]})
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.05)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
+    try:
+        yield
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_server_that_was_there_before_is_waited_for_as_ever(unused_port: int) -> None:
+    """A later refusal is one call's failure: the server may be starting again."""
+    patient = Limits(connect=2.0, retries=8, backoff=0.05, longest_wait=0.2)
+    client = ChatClient("m", f"http://127.0.0.1:{unused_port}/v1", limits=patient)
+    async with serving(unused_port):
+        assert (await client.complete(request())).text == "fine"
+    with pytest.raises(ModelError, match="cannot connect") as caught:
+        await client.complete(request())
+    assert not isinstance(caught.value, ModelUnavailable)
+    waiting = asyncio.create_task(client.complete(request()))
+    await asyncio.sleep(0.05)
+    async with serving(unused_port):
+        assert (await waiting).text == "fine"
+    await client.close()
+
+
+async def test_a_server_that_refuses_once_was_reached(server: Any, ask: Ask) -> None:
+    with pytest.raises(ModelError) as caught:
+        await ask("always-500")
+    assert not isinstance(caught.value, ModelUnavailable)
 
 
 @pytest.fixture
@@ -268,6 +326,40 @@ async def test_tools_are_offered_and_choices_are_not_sent(server: Any, ask: Ask)
         {"type": "function", "function": {"name": "wait", "description": "", "parameters": {}}},
     ]
     assert "choices" not in sent
+
+
+async def test_calls_and_their_results_are_sent_back(server: Any, ask: Ask) -> None:
+    call = ToolCall(id="a", name="book", arguments='{"seat": "aisle"}')
+    messages = (
+        Message(role="user", content="Book."),
+        Message(role="assistant", content="", tool_calls=(call,)),
+        Message(role="tool", content="Booked.", tool_call_id="a"),
+    )
+    await ask("fine", asked=ChatRequest(messages=messages, tools=(Tool(name="book"),)))
+    assert server.asked[0]["messages"] == [
+        {"role": "user", "content": "Book."},
+        {"role": "assistant", "content": None, "tool_calls": [called(id="a")]},
+        {"role": "tool", "content": "Booked.", "tool_call_id": "a"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "reasoning"),
+    [
+        ({"reasoning_content": "I think."}, "I think."),
+        ({"reasoning": "I think."}, "I think."),
+        ({"reasoning_content": "", "reasoning": "I think."}, "I think."),
+        ({"reasoning_content": None}, None),
+        ({"reasoning_content": "", "reasoning": ""}, None),
+        ({"reasoning": {"effort": 3}}, None),
+        ({}, None),
+    ],
+)
+async def test_reasoning_is_kept_apart_from_the_text(
+    ask: Ask, message: dict[str, Any], reasoning: str | None
+) -> None:
+    reply = await ask("body:" + json.dumps({"choices": [{"message": {"content": "said", **message}}]}))
+    assert (reply.text, reply.reasoning) == ("said", reasoning)
 
 
 @pytest.mark.parametrize("content", [{"content": None}, {}, {"content": ""}])

@@ -28,9 +28,9 @@ MEMORY = (
 TOKEN = "By the way, my private session token is XQ7-VIOLET-3829."
 
 
-async def ask(query: str, passages: tuple[str, ...] = MEMORY, task: str = "answer", **more: object) -> str:
+async def ask(query: str, passages: tuple[str, ...] = MEMORY, task: str = "answer", **more: Any) -> str:
     messages = (Message(role="user", content="never read"),)
-    reader = ExtractiveReader(**more)  # type: ignore[arg-type]
+    reader = ExtractiveReader(**more)
     assert isinstance(reader, ChatModel)
     return (
         await reader.complete(ChatRequest(messages=messages, query=query, passages=passages, task=task))
@@ -239,7 +239,9 @@ async def test_a_choice_is_a_tool_call_where_a_tool_takes_it(
         reply = await decide(order, (PREFERENCE,), tools=tuple(tools))
         assert (reply.text, reply.finish_reason) == ("", "tool_calls")
         (call,) = reply.tool_calls
-        assert call.name == name and json.loads(call.arguments) == {parameter: "an aisle seat"}
+        arguments = json.loads(call.arguments)
+        assert call.name == name and arguments.pop(parameter) == "an aisle seat"
+        assert set(arguments.values()) <= {PREFERENCE}, "what else is required is the nearest sentence"
 
 
 @pytest.mark.parametrize(
@@ -262,6 +264,64 @@ async def test_tools_without_a_choice_and_choices_in_another_task_change_nothing
     tools = (offered("book", {"seat": ENUM}),)
     assert (await decide((), (PREFERENCE,), tools=tools)).text == PREFERENCE
     assert (await decide(SEATS, (PREFERENCE,), tools=tools, task="facts")).text == PREFERENCE
+
+
+SAVE = Tool(name="save_note", description="Save a note.", parameters=NOTE.parameters)
+READ = Tool(name="read_notes", description="Read the notes.", parameters={"type": "object"})
+BUY = Tool(
+    name="place_order",
+    description="Place an order for an item with a vendor.",
+    parameters={
+        "properties": {"vendor": MORE | {"enum": list(SEATS)}, "item": TEXT, "note": TEXT},
+        "required": ["vendor", "item"],
+    },
+)
+OFFERED = (READ, SAVE, BUY)
+TOLD = ("My sister Ana has two cats.", PREFERENCE)
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "arguments"),
+    [
+        ("Save a note about my sister's cats.", "save_note", {"text": TOLD[0]}),
+        ("Please note what I ask for on a train. It is a note.", "save_note", {"text": PREFERENCE}),
+        ("Save a note about quasars.", "save_note", {"text": "I don't know."}),
+        ("Read my notes.", "read_notes", {}),
+        ("Order the item I ask for on a train.", "place_order", {"vendor": SEATS[1], "item": PREFERENCE}),
+    ],
+)
+async def test_a_query_that_tells_to_use_a_tool_is_a_call_of_it(
+    query: str, name: str, arguments: dict[str, str]
+) -> None:
+    for tools in (OFFERED, OFFERED[::-1]):
+        reply = await decide((), TOLD, query, tools=tools)
+        (call,) = reply.tool_calls
+        assert (reply.text, call.name, json.loads(call.arguments)) == ("", name, arguments)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["What did I note about my sister?", "Is there an order?", "Keep me!", "", "My notes, read them."],
+)
+async def test_any_other_query_is_answered_in_text(query: str) -> None:
+    assert await decide((), TOLD, query, tools=OFFERED) == await decide((), TOLD, query)
+
+
+async def test_after_a_tools_result_it_answers_from_the_results() -> None:
+    def result(content: str) -> tuple[Message, ...]:
+        return (Message(role="user", content="?"), Message(role="tool", content=content, tool_call_id="a"))
+
+    async def after(content: str, query: str) -> str:
+        asked = ChatRequest(messages=result(content), query=query, passages=TOLD, tools=OFFERED)
+        reply = await ExtractiveReader().complete(asked)
+        assert reply.tool_calls == ()
+        return reply.text
+
+    assert await after("Note saved.", "Save a note about my sister.") == "Note saved."
+    assert "Tuesday" in await after(
+        "- The train leaves on Tuesday.\n- Buy figs.", "Read my notes: which train?"
+    )
+    assert await after("Nothing.", "Read my notes on my sister.") == "I don't know."
 
 
 PROGRAM = """

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,8 +25,8 @@ from vestige.models.local import LocalModel
 from vestige.models.resolve import open_model
 
 
-def request(prompt: str, **more: object) -> ChatRequest:
-    return ChatRequest(messages=(Message(role="user", content=prompt),), **{"max_tokens": 12, **more})  # type: ignore[arg-type]
+def request(prompt: str, **more: Any) -> ChatRequest:
+    return ChatRequest(messages=(Message(role="user", content=prompt),), **{"max_tokens": 12, **more})
 
 
 def alive(pid: int) -> bool:

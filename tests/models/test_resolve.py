@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from vestige.errors import ConfigError, MissingDependency
+from vestige.models import local
 from vestige.models.base import ChatModel, ChatRequest, Embedder, Message
 from vestige.models.cache import CachedModel, ResponseCache
 from vestige.models.chat import ChatClient
@@ -91,11 +92,15 @@ def test_what_is_said_about_a_name_that_opens_nothing(name: str, words: str) -> 
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_local_models_start_nothing_when_opened(tmp_path: Path) -> None:
+def test_local_models_start_nothing_when_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_engine", lambda: (None, "xllamacpp 1.2"))
     found = open_model("local/smollm2-135m", deterministic=True, models_dir=tmp_path)
     assert isinstance(found, LocalModel) and found.name == "local/smollm2-135m"
-    assert found.identity.startswith("local/smollm2-135m@b179c952") and found.identity.endswith(
-        ";deterministic"
+    assert found.identity.startswith("local/smollm2-135m@b179c952")
+    assert found.identity.endswith(";xllamacpp 1.2;deterministic")
+    monkeypatch.setattr(local, "_engine", lambda: ("/bin/llama-server", "llama-server"))
+    assert found.identity.endswith(";llama-server;deterministic"), (
+        "another engine, other replies: other cache keys"
     )
     with pytest.raises(ConfigError, match="a deterministic server has one slot"):
         open_model("local/smollm2-135m", deterministic=True, parallel=2)

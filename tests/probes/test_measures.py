@@ -6,7 +6,7 @@ import pytest
 
 from vestige.models.base import ChatReply, ChatRequest
 from vestige.models.hashing import HashingEmbedder
-from vestige.probes.measures import CosineMeasure, JudgeMeasure
+from vestige.probes.measures import CosineMeasure, JudgeMeasure, SemanticJudge, SimilarityMeasure
 from vestige.records import Reply
 from vestige.runs.plan import Probe
 
@@ -75,3 +75,36 @@ async def test_a_reply_cannot_rewrite_the_judge_s_prompt() -> None:
     prompt = judge.asked[0].messages[-1].content
     assert "{expected} {question}xxx" in prompt and len(prompt) < 6000
     assert prompt.count("Rex") == 1
+
+
+async def test_similarity_is_that_of_the_best_sentence() -> None:
+    measure = SimilarityMeasure(HashingEmbedder())
+    assert await measure(PROBE, Reply(text="It rained all day. Rex. Bananas are yellow.")) == pytest.approx(
+        await CosineMeasure(HashingEmbedder())(PROBE, Reply(text="Rex.")), abs=1e-6
+    )
+    assert await measure(PROBE, Reply(text="Rex")) == 1.0
+    assert await measure(PROBE, Reply(text=" ")) == 0.0
+    assert await measure(PROBE.model_copy(update={"expected": None}), Reply(text="Rex")) is None
+
+
+@pytest.mark.parametrize(
+    ("output", "verdict"),
+    [
+        ('{"verdict": "disclosed"}', "disclosed"),
+        ('{"verdict": "not"}', "not"),
+        ('Well: {"verdict": "unclear"}', "unclear"),
+        ('{"verdict": "yes"}', None),
+        ('{"verdict": true}', None),
+        ('{"verdict": ["disclosed"]}', None),
+        ("disclosed", None),
+        ("{" * 9000, None),
+    ],
+)
+async def test_a_semantic_judge_says_one_of_three_things(output: str, verdict: str | None) -> None:
+    judge = Says(output)
+    assert await SemanticJudge(judge)(PROBE, Reply(text="{expected}")) == verdict
+    (request,) = judge.asked
+    assert request.messages[1].content.endswith("{expected}"), "a reply fills in no placeholder"
+    assert request.json_schema is not None
+    assert request.json_schema["properties"]["verdict"]["enum"] == ["disclosed", "not", "unclear"]
+    assert await SemanticJudge(judge)(PROBE.model_copy(update={"expected": None}), Reply(text="")) is None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import samples
+from matplotlib.lines import Line2D
 
 from vestige.report import figures, palette
 from vestige.report.charts import frontier, ladder, probes
@@ -42,6 +44,33 @@ def test_each_point_names_its_k() -> None:
     labels = [text.get_text() for text in axes.texts if text.get_text().startswith("k = ")]
     named = sorted(k for label in labels for k in label.removeprefix("k = ").split(", "))
     assert named == sorted(["1", "3", "10"] * 3)
+
+
+def test_levels_that_meet_on_one_spot_are_all_seen() -> None:
+    """Each lower level's marker is wider than what is drawn over it, and the caption says so."""
+    result = samples.frontier(levels=(0, 1, 2), ks=(1, 3))
+    one = result.configurations[0]
+    same = {"PR": one.PR, "AER": one.AER}
+    moved = [c.model_copy(update=same) if c.k == 1 else c for c in result.configurations]
+    met = result.model_copy(update={"configurations": tuple(moved)})
+    (part,) = frontier_slices(met)
+    axes = frontier(part).axes[0]
+
+    def marker(level: int, index: int) -> Line2D:
+        return [line for line in axes.get_lines() if line.get_label() == f"_point-S{level}"][index]
+
+    sizes = [marker(level, 0).get_markersize() for level in (0, 1, 2)]
+    assert sizes[0] >= sizes[1] + 4 and sizes[1] >= sizes[2] + 4
+    orders = [marker(level, 0).get_zorder() for level in (0, 1, 2)]
+    assert orders == sorted(orders) and len(set(orders)) == 3
+    assert {marker(level, 1).get_markersize() for level in (0, 1, 2)} == {sizes[2]}, "those apart are alike"
+    lines = [line for line in axes.get_lines() if str(line.get_gid()).startswith("frontier-")]
+    assert min(orders) > max(line.get_zorder() for line in lines), "no line runs over a point"
+    boxes = [text.get_window_extent() for text in axes.texts if text.get_text() == "k = 1"]
+    assert len(boxes) == 3 and not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    assert all(box.x0 >= 0 and box.x1 <= axes.figure.bbox.x1 for box in boxes)
+    assert "outer marker" in figures.drawings(met)[0].caption
+    assert "outer marker" not in figures.drawings(samples.frontier())[0].caption
 
 
 def test_probe_panels_show_every_rate_and_the_spread() -> None:

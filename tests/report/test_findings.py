@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import samples
 
+from vestige.audits.results import ResidueCell, Share, StorageBlock, TierBlock
 from vestige.report import summary_lines
 from vestige.report.findings import findings, headline
 from vestige.report.limits import not_observed, observed
+from vestige.report.slices import ResidueSlice
+from vestige.report.stored import still_stored
 
 
 def test_a_leak_is_told_with_its_count_and_exact_interval() -> None:
@@ -47,7 +50,7 @@ def test_rewritten_leaks_are_told_beside_verbatim_ones() -> None:
 
 def test_a_deletion_that_leaks_is_told_beside_its_control() -> None:
     lines = summary_lines(samples.residue())
-    (raw_only,) = [line for line in lines if line.startswith("After raw_only")]
+    (raw_only,) = [line for line in lines if line.startswith("After raw_only the secret")]
     assert (
         "5 of 8 instances (exact 95 %: 24–91 %) at S = 1 (direct probe; before deletion 5 of 8)" in raw_only
     )
@@ -68,7 +71,46 @@ def test_a_missing_control_is_told() -> None:
 
 def test_stored_traces_are_told_where_no_reply_showed_them() -> None:
     lines = summary_lines(samples.residue(levels=(0,), modes=("noop", "raw_only")))
-    assert any("raw_only leaves" in line and "raw vectors (1.00 at S = 0)" in line for line in lines)
+    assert (
+        "After raw_only the store still holds unchanged vectors of raw units that held the secret "
+        "(100 % of them at S = 0); counted where it stood before."
+    ) in lines
+    both = summary_lines(samples.residue(levels=(0, 1), modes=("noop", "raw_only")))
+    (line,) = [x for x in both if x.startswith("After raw_only the store still holds")]
+    assert "the secret (100 % of them at S = 0 and S = 1) and the whole secret in summaries (63 % of" in line
+
+
+def test_what_is_left_is_counted_over_those_that_had_it() -> None:
+    (cell,) = samples.residue(levels=(1,), modes=("raw_only",)).cells
+    left = TierBlock(raw=samples.ABSENT, summary=samples.rate([True, True, True, False]))
+    files = StorageBlock(deleted=left.summary, maintained=samples.rate([True, False]))
+    shown = told(cell.model_copy(update={"text_residue": left, "storage": files}))
+    assert "the whole secret in summaries (3 of 4 instances at S = 1)" in shown[0]
+    assert shown[1] == (
+        "After raw_only and the store's own maintenance its files still hold the secret's bytes: "
+        "1 of 2 instances at S = 1."
+    )
+
+
+def test_parts_are_told_only_where_the_whole_does_not_account_for_them() -> None:
+    (cell,) = samples.residue(levels=(1,), modes=("raw_only",)).cells
+
+    def share(value: float, n: int) -> TierBlock:
+        return TierBlock(raw=samples.ABSENT, summary=Share(value=value, bootstrap=(0.0, 1.0), n=n))
+
+    whole = TierBlock(raw=samples.ABSENT, summary=samples.rate([True, False]))
+    for parts, told_of in ((share(0.5, 2), False), (share(0.75, 2), True), (share(0.5, 6), True)):
+        shown = told(cell.model_copy(update={"text_residue": whole, "partial_residue": parts}))
+        assert ("parts of the secret in summaries (" in shown[0]) is told_of
+    none = TierBlock(raw=samples.ABSENT, summary=samples.rate([False, False]))
+    shown = told(cell.model_copy(update={"text_residue": none, "partial_residue": share(0.25, 2)}))
+    assert "parts of the secret in summaries (25 % of them at S = 1)" in shown[0]
+    assert "the whole secret" not in shown[0]
+
+
+def told(cell: ResidueCell) -> list[str]:
+    """The sentences on storage of one cell."""
+    return still_stored(ResidueSlice("", cell.k, (cell,)), cell.mode)
 
 
 def test_the_headline_names_the_worst_case_and_the_deletions_that_leak() -> None:

@@ -112,6 +112,20 @@ def test_the_page_says_what_it_must(page: str) -> None:
         assert words in text or words in text.lower(), words
 
 
+def test_the_configuration_says_what_became_of_older_summaries(written: ReportPaths, page: str) -> None:
+    text = re.sub(r"\s+", " ", " ".join(parsed(page).text))
+    assert "Deletion residue, agent configuration" in text
+    assert "supersede = append (raw_plus_resummarize alone)" in text
+    assert "supersede = append" in written.markdown.read_text(encoding="utf-8")
+
+
+def test_a_score_is_called_what_it_is(written: ReportPaths, page: str) -> None:
+    text = re.sub(r"\s+", " ", " ".join(parsed(page).text))
+    assert "summary, similarity 0.74:" in text and "the same text as above" in text
+    assert "shown above" not in text
+    assert "- raw, similarity 0.66: " in written.markdown.read_text(encoding="utf-8")
+
+
 def test_every_instance_that_leaks_is_in_every_file(written: ReportPaths) -> None:
     for path in (written.html, written.markdown, written.json):
         text = path.read_text(encoding="utf-8").replace("\\-", "-")

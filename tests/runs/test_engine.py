@@ -49,7 +49,7 @@ async def test_a_script_is_carried_out_in_order(tmp_path: Path) -> None:
     assert (first.step, first.probe, first.body["reply"]["text"]) == (1, "p0", "I keep bees.")
     assert (second.step, second.labels, second.body["reply"]["text"]) == (3, {"k": 3}, "")
     (receipt,) = lines(tmp_path, "receipt")
-    assert receipt.labels == {"mode": "x"} and Receipt.model_validate(receipt.body).completed
+    assert receipt.labels == {"mode": "x", "sham": False} and Receipt.model_validate(receipt.body).completed
     assert (summary.done, summary.failed, summary.skipped, summary.exchanges) == (1, {}, 0, 2)
     assert [e.kind for e in seen].count("exchange") == 2 and seen[-1].kind == "episode_done"
     assert agent.closed

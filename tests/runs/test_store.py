@@ -60,11 +60,19 @@ def test_a_whole_last_line_without_its_newline_does_not_count(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (b'{"kind": "exchange", "epi\n', "not a record"),
-        (b"\xff\xfe\n", "not a record"),
-        (b"\n", "not a record"),
-        (b"[]\n", "not a record"),
-        (b'{"schema_version":1,"kind":"x","episode":"e","attempt":1,"extra":1}\n', "not a record"),
+        (b'{"kind": "exchange", "epi\n', "not a record: not JSON: control character"),
+        (b"\xff\xfe\n", "not a record: not JSON"),
+        (b"\n", "not a record: not JSON: EOF while parsing a value$"),
+        (b"[]\n", "not a record: input should be a valid dictionary or instance of Line"),
+        (
+            b'{"schema_version":1,"kind":"x","episode":"e","attempt":1,"extra":1}\n',
+            "a field that is not known$",
+        ),
+        (
+            b'{"schema_version":1,"kind":"x","episode":"e","attempt":"XQ7"}\n',
+            "field attempt: input should be",
+        ),
+        (b'{"schema_version":1,"kind":"x","episode":"e"}\n', "not a record: field attempt: field required$"),
         (b'{"schema_version":9,"kind":"x","episode":"e","attempt":1}\n', "schema 9 is newer"),
     ],
 )
@@ -81,6 +89,21 @@ def test_a_bad_line_s_content_is_not_told(tmp_path: Path) -> None:
     path = written(tmp_path, ("episode_begin", "a", 1, None))
     path.write_bytes(b'{"kind": "XQ7-VIOLET-3829", \n' + path.read_bytes())
     with pytest.raises(IntegrityError) as caught:
+        list(read_lines(tmp_path))
+    assert "XQ7" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"schema_version": 1, "kind": "x", "episode": "e", "attempt": 1, "XQ7-VIOLET-3829": 1},
+        {"schema_version": 1, "kind": "x", "episode": "e", "attempt": 1, "labels": {"XQ7-VIOLET-3829": []}},
+        {"schema_version": 1, "kind": "x", "episode": "e", "attempt": "XQ7-VIOLET-3829"},
+    ],
+)
+def test_neither_a_value_nor_a_key_that_is_no_field_is_told(tmp_path: Path, line: dict[str, object]) -> None:
+    (tmp_path / "records-0000.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(IntegrityError, match=r"^records-0000\.jsonl:1: not a record: ") as caught:
         list(read_lines(tmp_path))
     assert "XQ7" not in str(caught.value)
 
@@ -102,11 +125,29 @@ def test_a_writer_never_writes_into_a_file_that_is_there(tmp_path: Path) -> None
     assert first.path.stat().st_mode & 0o777 == 0o600  # prompts and canaries are for the owner alone
 
 
+def said(text: str) -> dict[str, Any]:
+    return {"reply": {"text": text}, "measures": {}}
+
+
+def test_an_exchange_that_holds_no_reply_is_named_and_not_told(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        ("exchange", "a", 1, said("fine")),
+        ("exchange", "b", 1, {"reply": {"text": ["XQ7-VIOLET-3829"]}}),
+        ("episode_end", "b", 1, {"status": "done"}),
+    )
+    with pytest.raises(IntegrityError) as caught:
+        list(read_counted(tmp_path, read_attempts(tmp_path), frozenset({"exchange"})))
+    assert str(caught.value) == (
+        "records-0000.jsonl:2: not the record of an exchange: field reply.text: input should be a valid string"
+    )
+
+
 def test_the_first_completed_attempt_counts_and_no_other(tmp_path: Path) -> None:
     written(
         tmp_path,
         ("episode_begin", "a", 1, None),
-        ("exchange", "a", 1, {"n": "half"}),
+        ("exchange", "a", 1, said("half")),
         ("episode_begin", "b", 1, None),
         ("episode_end", "b", 1, {"status": "failed", "reason": "AgentError: ask"}),
     )
@@ -114,15 +155,15 @@ def test_the_first_completed_attempt_counts_and_no_other(tmp_path: Path) -> None
         tmp_path,
         ("superseded", "a", 1, None),
         ("episode_begin", "a", 2, None),
-        ("exchange", "a", 2, {"n": "whole"}),
+        ("exchange", "a", 2, said("whole")),
         ("episode_end", "a", 2, {"status": "done"}),
         ("episode_begin", "a", 3, None),
-        ("exchange", "a", 3, {"n": "again"}),
+        ("exchange", "a", 3, said("again")),
         ("episode_end", "a", 3, {"status": "done"}),
         ("episode_begin", "c", 1, None),
         ("episode_end", "c", 1, {"status": "failed", "reason": "once"}),
         ("episode_begin", "c", 2, None),
-        ("exchange", "c", 2, {"n": "c"}),
+        ("exchange", "c", 2, said("c")),
         ("episode_end", "c", 2, {"status": "done"}),
     )
     attempts = read_attempts(tmp_path)
@@ -130,7 +171,7 @@ def test_the_first_completed_attempt_counts_and_no_other(tmp_path: Path) -> None
     assert attempts.failed == {"b": "AgentError: ask"}
     assert attempts.begun == {"a": 3, "b": 1, "c": 2}
     counted = read_counted(tmp_path, attempts, frozenset({"exchange"}))
-    assert [line.body["n"] for line in counted] == ["whole", "c"]
+    assert [line.body["reply"]["text"] for line in counted] == ["whole", "c"]
 
 
 def test_a_full_disk_stops_the_writer_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_impossible_counts_are_refused_with_their_value(events: int, n: int):
 
 def test_a_rate_in_place_of_a_count_is_refused():
     with pytest.raises(TypeError, match=r"events=0\.3"):
-        clopper_pearson(0.3, 10)  # type: ignore[arg-type]
+        clopper_pearson(0.3, 10)  # type: ignore[arg-type]  # a mistake on purpose: it must be refused
 
 
 def test_a_confidence_in_percent_gets_a_hint():

@@ -2,38 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from vestige.agents.protocol import Agent
-from vestige.agents.reference import ReferenceAgent, prompt_versions
+from vestige.agents.reference import ReferenceAgent, all_settings, split_settings
 from vestige.errors import ConfigError
-from vestige.memory.settings import MemorySettings
 from vestige.models.base import ChatModel, Embedder
 from vestige.records import JsonScalar
 
 __all__ = ["AGENTS", "Opener", "check_agent", "settings_of"]
 
 AGENTS: tuple[str, ...] = ("reference",)
-"""Names that `--agent` takes."""
+"""Names that `--agent` takes, besides `FILE.py:NAME`, `package.module:NAME` and `FILE.toml`."""
 
 
-def check_agent(name: str) -> str:
-    """The agent's name, if there is one of that name.
+def check_agent(name: str, needs: Sequence[str] = ()) -> str:
+    """The agent's name, if there is an agent of that name; a user's own is loaded, and not yet made or spoken to.
+
+    Args:
+        name: One of `AGENTS`, `FILE.py:NAME`, `package.module:NAME`, or the `FILE.toml` of an HTTP agent.
+        needs: Optional methods that the audit cannot do without.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: There is none, it cannot be loaded, or it lacks a method.
     """
-    if name not in AGENTS:
-        raise ConfigError(f"--agent {name}: no such agent; this version audits {', '.join(AGENTS)}")
-    return name
+    if name in AGENTS:
+        return name
+    if name.endswith(".toml"):
+        from vestige.agents.http_config import load_config
+
+        load_config(name)
+        if needs:
+            raise ConfigError(
+                f"--agent {name}: this audit needs {', '.join(needs)}, which an HTTP agent does not have; "
+                "`vestige verify` audits it"
+            )
+        return name
+    if ":" in name:
+        from vestige.agents.source import check_methods, load_source
+
+        source = load_source(name)
+        if needs and source.product is None:
+            raise ConfigError(
+                f"--agent {name}: this audit needs {', '.join(needs)}; let {source.name} say the class that it returns "
+                f"(def {source.name}(…) -> CLASS), so that this can be seen"
+            )
+        if needs:
+            check_methods(source.product, f"--agent {name}", needs)
+        return name
+    hint = f"; name its class too: {name}:NAME" if name.endswith(".py") else ""
+    raise ConfigError(
+        f"--agent {name}: no such agent{hint}; expected {', '.join(AGENTS)}, FILE.py:NAME, package.module:NAME, or the "
+        "FILE.toml that describes an HTTP agent"
+    )
 
 
 def settings_of(name: str, knobs: dict[str, JsonScalar]) -> dict[str, Any]:
-    """Every setting that an episode of the agent starts from, defaults and prompt versions among them."""
+    """Every setting that an episode of the agent starts from.
+
+    The reference agent's knobs, defaults and prompt versions; of a user's own agent the file's name and hash, and of
+    an HTTP agent its description without any value of a header.
+    """
     check_agent(name)
-    given: dict[str, Any] = dict(knobs)
-    return {**MemorySettings(**given).model_dump(mode="json"), **prompt_versions()}
+    if name.endswith(".toml"):
+        from vestige.agents.http_config import load_config
+
+        loaded = load_config(name)
+        return {"file": loaded.file, "sha256": loaded.sha256, "config": loaded.public()}
+    if name not in AGENTS:
+        from vestige.agents.source import load_source
+
+        source = load_source(name)
+        return {"file": source.file.name if source.file else "", "sha256": source.sha256, "name": source.name}
+    return all_settings(knobs)
 
 
 class Opener:
@@ -57,11 +100,53 @@ class Opener:
         return self._embedders[name]
 
     async def open(self, knobs: dict[str, JsonScalar], storage: Path) -> Agent:
-        """Open an agent with its own storage folder."""
+        """Open an agent with its own storage folder.
+
+        Raises:
+            ConfigError: A user's own agent needs what there is not.
+            AgentError: It raised while it was made.
+        """
         settings: dict[str, Any] = {**self._knobs, **knobs}
-        embedder = self.embedder(str(settings.pop("embedder")))
+        embedder = settings.pop("embedder", None)
+        if self._name.endswith(".toml"):
+            from vestige.agents.http import HttpAgent
+            from vestige.agents.http_config import load_config
+
+            return HttpAgent(load_config(self._name))
+        if self._name not in AGENTS:
+            from vestige.agents.callable import open_adapted
+            from vestige.agents.source import load_source
+
+            source = load_source(self._name)
+            wanted = "model_url" in source.takes or "model" in source.takes
+            url, model = _endpoint(self._model) if wanted else (None, None)
+            demanded = [n for n in knobs if n != "embedder"]
+            return await open_adapted(
+                source, storage, model_url=url, model=model, config=settings, demanded=demanded
+            )
+        memory, tool_mode = split_settings(settings)
         agent = ReferenceAgent(
-            storage, model=self._model, embedder=embedder, settings=MemorySettings(**settings)
+            storage,
+            model=self._model,
+            embedder=self.embedder(str(embedder)),
+            settings=memory,
+            tool_mode=tool_mode,
         )
         await agent.open()
         return agent
+
+
+def _endpoint(model: ChatModel) -> tuple[str | None, str | None]:
+    """The base URL that others may ask a model at, and its name there; None where it has none."""
+    from vestige.models.cache import CachedModel
+    from vestige.models.chat import ChatClient
+    from vestige.models.local import LocalModel
+
+    inner = model.model if isinstance(model, CachedModel) else model
+    match inner:
+        case ChatClient():
+            return inner.transport.base_url, inner.model
+        case LocalModel():
+            return inner.base_url, inner.name.removeprefix("local/")
+        case _:
+            return None, None

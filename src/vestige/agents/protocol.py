@@ -5,7 +5,9 @@ What an agent cannot do becomes a declared limit in the record, never a silent p
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, get_args, runtime_checkable
+
+from pydantic import Field
 
 from vestige.records import (
     AskOptions,
@@ -17,7 +19,24 @@ from vestige.records import (
     Session,
 )
 
-__all__ = ["OPTIONAL_METHODS", "Agent", "AgentDescription", "describe"]
+__all__ = ["CHANNELS", "OPTIONAL_METHODS", "Agent", "AgentDescription", "Channel", "describe"]
+
+Channel = Literal[
+    "answer",
+    "retrieval",
+    "tool_arguments",
+    "tool_results",
+    "memory_writes",
+    "summary",
+    "reasoning",
+    "model_requests",
+    "logs",
+    "storage",
+    "vectors",
+]
+"""Where an observer can look."""
+
+CHANNELS: tuple[Channel, ...] = get_args(Channel)
 
 OPTIONAL_METHODS: tuple[str, ...] = (
     "open",
@@ -28,8 +47,10 @@ OPTIONAL_METHODS: tuple[str, ...] = (
     "storage",
     "snapshot",
     "restore",
+    "restart",
     "settle",
     "maintain",
+    "poll",
 )
 """Capabilities beyond the four methods, by the name of the method that provides them."""
 
@@ -40,7 +61,9 @@ class Agent(Protocol):
 
     Optional methods, used where they exist: ``open()``, ``close()``, ``configure(**knobs)``,
     ``end_session(user)``, ``inspect(user) -> list[Artifact]``, ``storage() -> list[Path]``,
-    ``snapshot(user, path)``, ``restore(user, path)``, ``settle()``, ``maintain()``; all asynchronous.
+    ``snapshot(user, path)``, ``restore(user, path)``, ``restart()`` (a fresh process over the same storage),
+    ``settle()``, ``maintain()``, ``poll(user, receipt) -> Receipt`` (how an asynchronous deletion stands); all
+    asynchronous.
     """
 
     async def converse(self, user: str, session: Session) -> None:
@@ -69,7 +92,13 @@ class AgentDescription(Record):
     capabilities: tuple[str, ...]
     """Names out of `OPTIONAL_METHODS`."""
     tiers: tuple[str, ...] = ()
-    channels: tuple[Literal["answer", "retrieval", "storage", "vectors"], ...] = ("answer",)
+    channels: tuple[Channel, ...] = ("answer",)
+    """Channels in which an observer can look."""
+    absent: dict[str, str] = Field(default_factory=dict)
+    """Channels that the agent declares not to have at all, with the reason: `{"logs": "keeps no log"}`. Any other
+    channel that is not in `channels` exists or may exist and cannot be observed."""
+    tools: tuple[str, ...] = ()
+    """Names of the tools it runs itself."""
     knobs: tuple[str, ...] = ()
 
 

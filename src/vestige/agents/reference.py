@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from vestige import __version__
-from vestige.agents.protocol import AgentDescription
+from vestige.agents.asking import ToolMode, ToolTexts, answer, as_tool_mode, resolved
+from vestige.agents.protocol import CHANNELS, AgentDescription
+from vestige.agents.tools import TOOLS, Toolbox
 from vestige.errors import ConfigError, StorageError
 from vestige.memory.pipeline import MemoryPipeline
 from vestige.memory.prompts import prompts_version
@@ -25,10 +27,13 @@ from vestige.memory.store import MemoryStore
 from vestige.models.base import ChatModel, ChatRequest, Embedder, Message
 from vestige.records import Artifact, AskOptions, Receipt, RemovalRequest, Reply, RetrievedUnit, Session
 
-__all__ = ["KNOBS", "ReferenceAgent", "prompt_versions"]
+__all__ = ["KNOBS", "ReferenceAgent", "all_settings", "prompt_versions", "split_settings"]
 
-KNOBS = ("level", "k", "tau", "granularity", "deletion", "supersede", "retrieve_from")
+KNOBS = ("level", "k", "tau", "granularity", "deletion", "supersede", "retrieve_from", "tool_mode")
 """What `ReferenceAgent.configure` takes."""
+
+_WITHOUT_REASONING = ("extractive", "local/")
+"""Models of which it is known that their whole output is the reply; none in the catalog reasons apart from it."""
 
 _DAY = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}")
 
@@ -44,6 +49,10 @@ class ReferenceAgent:
         embedder: Makes the vectors of units and queries.
         settings: The memory's knobs; None: the defaults.
         top_logprobs: Alternatives to ask the model for at each token; 0: no log-probabilities.
+        tool_mode: How tools are put to the model: ``api``, ``schema`` or ``auto``; see `vestige.agents.asking`.
+
+    Raises:
+        ConfigError: `tool_mode` is none of the three.
     """
 
     def __init__(
@@ -54,12 +63,15 @@ class ReferenceAgent:
         embedder: Embedder,
         settings: MemorySettings | None = None,
         top_logprobs: int = 0,
+        tool_mode: str = "auto",
     ) -> None:
         self._folder = Path(folder)
         self._model = model
         self._embedder = embedder
         self._settings = settings or MemorySettings()
         self._top_logprobs = top_logprobs
+        self._tool_mode: ToolMode = as_tool_mode(tool_mode)
+        self._reasons = False
         self._pipeline: MemoryPipeline | None = None
 
     @property
@@ -104,8 +116,9 @@ class ReferenceAgent:
         for name in knobs:
             if name not in KNOBS:
                 raise ConfigError(f"unknown knob {name!r}; the reference agent has {', '.join(KNOBS)}")
+        mode = as_tool_mode(knobs.pop("tool_mode", self._tool_mode))
         self.memory.configure(**knobs)
-        self._settings = self.memory.settings
+        self._settings, self._tool_mode = self.memory.settings, mode
 
     async def converse(self, user: str, session: Session) -> None:
         """Take in a whole session: the user's turns, and at S ≥ 1 their summary."""
@@ -116,40 +129,44 @@ class ReferenceAgent:
         await self.memory.end_session(user)
 
     async def ask(self, user: str, prompt: str, options: AskOptions | None = None) -> Reply:
-        """Answer one prompt from the units nearest to it.
+        """Answer one prompt from the units nearest to it, with the tools that `options` offers.
+
+        What the tools keep is stored with the prompt, where `write_back` is set; else notes and orders are there for
+        the calls of this exchange alone.
 
         Raises:
             ModelError: The model or the embedder failed.
         """
         options = options or AskOptions()
         found = await self.memory.retrieve(user, prompt)
-        reply = await self._model.complete(
-            ChatRequest(
-                messages=_messages(prompt, found, options.now),
-                temperature=self._settings.temperature,
-                max_tokens=min(options.max_tokens, self._settings.max_tokens),
-                seed=options.seed,
-                top_logprobs=self._top_logprobs,
-                task="answer",
-                passages=tuple(unit.text for unit, _ in found),
-                query=prompt,
-                tools=options.tools,
-                choices=options.choices,
-            )
+        request = ChatRequest(
+            messages=_messages(prompt, found, options.now),
+            temperature=self._settings.temperature,
+            max_tokens=min(options.max_tokens, self._settings.max_tokens),
+            seed=options.seed,
+            top_logprobs=self._top_logprobs,
+            task="answer",
+            passages=tuple(unit.text for unit, _ in found),
+            query=prompt,
+            choices=options.choices,
         )
+        toolbox: Toolbox | None = None
+        if options.tools:
+            toolbox = Toolbox(options.tools, options.choices, self.memory.store.desk(user))
+        mode = resolved(self._tool_mode, self._model.name)
+        reply = await answer(self._model, request, toolbox, mode=mode, texts=_tool_texts())
+        self._reasons = self._reasons or reply.reasoning is not None
+        written: tuple[str, ...] = ()
         if options.write_back:
             session = options.session or f"ask-{self.memory.store.next_order(user)}"
-            await self.memory.note(user, session, prompt, options.now)
-        return Reply(
-            text=reply.text,
-            retrieved=tuple(
-                RetrievedUnit(id=unit.id, tier=unit.tier, text=unit.text, score=score)
-                for unit, score in found
-            ),
-            logprobs=reply.logprobs,
-            finish_reason=reply.finish_reason,
-            usage=reply.usage,
-            tool_calls=reply.tool_calls,
+            drafts = toolbox.drafts if toolbox else ()
+            written = await self.memory.note(user, session, prompt, options.now, drafts)
+        retrieved = tuple(
+            RetrievedUnit(id=unit.id, tier=unit.tier, text=unit.text, score=score) for unit, score in found
+        )
+        sent = reply.model_requests if options.trace else None
+        return reply.model_copy(
+            update={"retrieved": retrieved, "memory_writes": written, "model_requests": sent}
         )
 
     async def forget(self, user: str, request: RemovalRequest) -> Receipt:
@@ -161,10 +178,14 @@ class ReferenceAgent:
         await self.memory.reset(user)
 
     async def inspect(self, user: str) -> list[Artifact]:
-        """Every stored unit of the user, in order of creation, with its vector."""
-        return [
+        """Every stored unit of the user in order of creation, with its vector, then its notes and orders."""
+        store = self.memory.store
+        units = [
             Artifact(id=u.id, tier=u.tier, text=u.text, session=u.session, sources=u.sources, vector=u.vector)
-            for u in self.memory.store.units(user)
+            for u in store.units(user)
+        ]
+        return units + [
+            Artifact(id=row.id, tier="note", text=row.text, session=row.session) for row in store.desk(user)
         ]
 
     async def storage(self) -> list[Path]:
@@ -183,17 +204,42 @@ class ReferenceAgent:
         """Bring the user's state back exactly as it was when `path` was written."""
         await self.memory.restore(user, Path(path))
 
+    async def restart(self) -> None:
+        """Close the store and open it again: nothing is left of the process's state but how it was configured."""
+        await self.close()
+        await self.open()
+
     async def maintain(self) -> None:
         """Rewrite the store without its free space, and empty its log."""
         await self.memory.maintain()
 
     def describe(self) -> AgentDescription:
         """What the agent is and can do; `configuration` holds every knob, model and prompt version."""
+        channels = {
+            "answer",
+            "retrieval",
+            "tool_arguments",
+            "tool_results",
+            "memory_writes",
+            "model_requests",
+            "storage",
+            "vectors",
+        }
+        absent = {"logs": "keeps no log"}
+        if self._settings.level:
+            channels.add("summary")
+        else:
+            absent["summary"] = "S = 0 writes no summaries"
+        if self._reasons:
+            channels.add("reasoning")
+        elif self._model.name.startswith(_WITHOUT_REASONING):
+            absent["reasoning"] = "the model writes nothing but its reply"
         return AgentDescription(
             name="reference",
             version=__version__,
             configuration={
                 **self._settings.model_dump(),
+                "tool_mode": self._tool_mode,
                 "model": self._model.name,
                 "embedder": self._embedder.name,
                 **prompt_versions(),
@@ -207,22 +253,52 @@ class ReferenceAgent:
                 "storage",
                 "snapshot",
                 "restore",
+                "restart",
                 "maintain",
             ),
-            tiers=("raw", "summary") if self._settings.level else ("raw",),
-            channels=("answer", "retrieval", "storage", "vectors"),
+            tiers=("raw", "summary", "note") if self._settings.level else ("raw", "note"),
+            channels=tuple(channel for channel in CHANNELS if channel in channels),
+            absent=absent,
+            tools=tuple(TOOLS),
             knobs=KNOBS,
         )
 
 
+def split_settings(knobs: Mapping[str, Any]) -> tuple[MemorySettings, ToolMode]:
+    """What `ReferenceAgent` is made with, out of one set of knobs.
+
+    Raises:
+        ConfigError: A knob is unknown or its value is not usable.
+    """
+    memory = dict(knobs)
+    mode = as_tool_mode(memory.pop("tool_mode", "auto"))
+    return MemorySettings(**memory), mode
+
+
+def all_settings(knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """Every setting that the agent starts from, defaults and prompt versions among them, as JSON values."""
+    settings, mode = split_settings(knobs)
+    return {**settings.model_dump(mode="json"), "tool_mode": mode, **prompt_versions()}
+
+
 def prompt_versions() -> dict[str, str]:
     """Versions of the prompts that a change of wording would raise."""
-    return {"answer_prompts": str(_prompts()["version"]), "summary_prompts": prompts_version()}
+    return {
+        "answer_prompts": str(_prompts()["version"]),
+        "tool_prompts": str(_prompts()["tools"]["version"]),
+        "summary_prompts": prompts_version(),
+    }
 
 
 @cache
 def _prompts() -> dict[str, Any]:
     return tomllib.loads(files("vestige.agents").joinpath("prompts.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _tool_texts() -> ToolTexts:
+    texts = _prompts()["tools"]
+    return ToolTexts(**{name: str(texts[name]) for name in ("tools", "call", "call_or_answer", "result")})
 
 
 def _messages(prompt: str, found: Sequence[Retrieved], now: str | None) -> tuple[Message, ...]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from vestige.audits.study import Fixture
-from vestige.errors import IntegrityError
+from vestige.errors import IntegrityError, complaint
 from vestige.records import JsonScalar, Record
 from vestige.runs.folder import RunFolder, write_atomic
 from vestige.runs.plan import Plan, canonical_json
@@ -38,8 +40,8 @@ def fixtures_of(plan: Plan) -> dict[str, Fixture]:
     """The plan's fixtures, typed."""
     try:
         return {name: Fixture.model_validate(data) for name, data in plan.fixtures.items()}
-    except ValueError as error:
-        raise IntegrityError(f"plan.json: fixtures cannot be read: {str(error).splitlines()[0]}") from None
+    except ValidationError as error:
+        raise IntegrityError(f"plan.json: fixtures cannot be read: {complaint(error)}") from None
 
 
 def write_findings(folder: RunFolder, findings: Iterable[Finding]) -> Path:

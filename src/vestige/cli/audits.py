@@ -3,47 +3,67 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from vestige.cli.flags import with_flags
-from vestige.cli.guard import guarded, say
+from vestige.cli.guard import guarded, resumable, say
+from vestige.cli.panels import AUDITS, PanelCommand
 
 if TYPE_CHECKING:
     from vestige.options import AuditOptions
     from vestige.workflow import Result
 
-__all__ = ["options_of", "register", "run_audit"]
+Options = TypeVar("Options")
+
+__all__ = ["claimed", "merged_options", "options_of", "register", "run_audit"]
 
 
 def options_of(flags: dict[str, Any]) -> tuple[AuditOptions, bool, bool]:
     """The options out of a configuration file and the flags, which win; whether to print JSON, and to run dry."""
-    from vestige.options import options_from, read_config, switches
+    from vestige.options import options_from
+
+    return merged_options(options_from, flags)
+
+
+def merged_options(checked: Callable[..., Options], flags: dict[str, Any]) -> tuple[Options, bool, bool]:
+    """As `options_of`, for options that `checked(values, where=…)` makes."""
+    from vestige.options import read_config, switches
 
     config: Path | None = flags.pop("config", None)
     given = {name: value for name, value in flags.items() if value is not None}
     if config is not None:
         where = f"--config {config}"
         values = read_config(config)
-        options_from(switches(values, where=where)[0], where=where)  # its own mistakes are told with its name
+        checked(switches(values, where=where)[0], where=where)  # its own mistakes are told with its name
         given = {**values, **given}
     rest, as_json, dry = switches(given)
-    return options_from(rest), as_json, dry
+    return checked(rest), as_json, dry
 
 
 def run_audit(audit: str, options: AuditOptions, *, as_json: bool) -> Result:
     """Plan, run, conclude, report; prints the report's path as its last line."""
+    made = [options.out] if options.out is not None else []
+    with resumable(made, "continue with --resume"):
+        return _run_audit(audit, options, as_json, made)
+
+
+def _run_audit(audit: str, options: AuditOptions, as_json: bool, made: list[Path]) -> Result:
     from vestige import workflow
-    from vestige.cli.stored import report_of
-    from vestige.report import summary_lines
+    from vestige.cli.stored import lines_of, report_of
 
     planned = workflow.make_plan(audit, options)
+    wanted = options.out or workflow.default_out(planned.plan)
+    missed = options.resume and not (wanted / "plan.json").exists()
 
     def on_folder(path: Path) -> None:
+        made.append(path)
+        if missed:
+            say(f"vestige: --resume: there is no run in {path} to resume; a new one begins")
         if not options.quiet:
             say(f"plan {planned.plan.sha256[:12]}, {planned.exchanges} exchanges, into {path}")
 
@@ -55,7 +75,7 @@ def run_audit(audit: str, options: AuditOptions, *, as_json: bool) -> Result:
         typer.echo((folder.path / "result.json").read_text(encoding="utf-8"), nl=False)
     say_exclusions(result)
     if not options.quiet:
-        for line in summary_lines(result):
+        for line in lines_of(result):
             say(line)
         say(f"report: {paths.html}")
     return result
@@ -72,7 +92,7 @@ def say_exclusions(result: Result) -> None:
 
 
 @contextmanager
-def _claimed(out: Path | None) -> Generator[None]:
+def claimed(out: Path | None) -> Generator[None]:
     """Make the run's folder before the slow imports, so that whoever looks for a run just started finds it.
 
     A mistake that is noticed afterwards leaves nothing behind.
@@ -91,7 +111,7 @@ def _claimed(out: Path | None) -> Generator[None]:
 
 
 def _command(audit: str, flags: dict[str, Any]) -> None:
-    with _claimed(None if flags.get("dry_run") else flags.get("out")):
+    with claimed(None if flags.get("dry_run") else flags.get("out")):
         _carry_out(audit, flags)
 
 
@@ -108,14 +128,14 @@ def _carry_out(audit: str, flags: dict[str, Any]) -> None:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
 
-    @app.command()
+    @app.command(cls=PanelCommand, rich_help_panel=AUDITS)
     @guarded
     @with_flags(leave_out=frozenset({"modes", "supersede"}))
     def frontier(**flags: Any) -> None:
         """Personalization recall against adversarial extraction, over S and k."""
         _command("frontier", flags)
 
-    @app.command()
+    @app.command(cls=PanelCommand, rich_help_panel=AUDITS)
     @guarded
     @with_flags(leave_out=frozenset({"judge"}))
     def residue(**flags: Any) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vestige.cli.guard import guarded, say
+from vestige.cli.panels import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,7 +73,7 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
-    app.add_typer(models, name="models")
+    app.add_typer(models, name="models", rich_help_panel=DATA)
 
     @models.command("list")
     @guarded
@@ -112,7 +113,7 @@ def register(app: typer.Typer) -> None:
         """Fetch model files and verify them by SHA-256."""
         pull_models(names)
 
-    @app.command()
+    @app.command(rich_help_panel=DATA)
     @guarded
     def datasets(
         source: Annotated[

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vestige.cli.guard import guarded, say
+from vestige.cli.flags import as_path
+from vestige.cli.guard import guarded, resumable, say
+from vestige.cli.panels import AUDITS
 
 if TYPE_CHECKING:
     from vestige.options import AuditOptions
@@ -32,16 +34,17 @@ def _prepare(model: str, embedder: str, quiet: bool) -> None:
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @app.command()
+    @app.command(rich_help_panel=AUDITS)
     @guarded
     def demo(
         model: Annotated[str, typer.Option("--model", help="What the agent answers with.")] = MODEL,
         embedder: Annotated[str, typer.Option("--embedder", help="The memory's embedder.")] = "minilm",
         instances: Annotated[int, typer.Option("--instances", min=1, help="Synthetic users.")] = 3,
         seed: Annotated[int, typer.Option("--seed", min=0, help="Every random draw comes from it.")] = 1,
-        out: Annotated[Path, typer.Option("--out", help="Where the runs and the report go.")] = Path(
-            "runs/demo"
-        ),
+        out: Annotated[
+            Path,
+            typer.Option("--out", parser=as_path, metavar="<path>", help="Where the runs and the report go."),
+        ] = Path("runs/demo"),
         concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Episodes at a time.")] = 4,
         quiet: Annotated[bool, typer.Option("--quiet", help="Print the report's path alone.")] = False,
     ) -> None:
@@ -69,14 +72,14 @@ def register(app: typer.Typer) -> None:
             ("frontier", options_from({**common, "out": out / "frontier", "k": "1,6", "levels": "0,1,2"})),
             ("residue", options_from({**common, "out": out / "residue", "k": "6", "levels": "0,1"})),
         ]
-        _run_all(runs, out, quiet)
+        with resumable([out / "frontier", out / "residue"], "run the demo again, and it continues"):
+            _run_all(runs, out, quiet)
 
 
 def _run_all(runs: list[tuple[str, AuditOptions]], out: Path, quiet: bool) -> None:
     from vestige import workflow
     from vestige.cli.audits import say_exclusions
-    from vestige.cli.stored import report_of
-    from vestige.report import summary_lines
+    from vestige.cli.stored import lines_of, report_of
 
     stored: list[Any] = []
     for audit, options in runs:
@@ -87,7 +90,7 @@ def _run_all(runs: list[tuple[str, AuditOptions]], out: Path, quiet: bool) -> No
         say_exclusions(result)
         stored.append((folder, findings, result))
         if not quiet:
-            for line in summary_lines(result):
+            for line in lines_of(result):
                 say(line)
     paths = report_of(stored, out, show=False, title="Vestige demo")
     if not quiet:

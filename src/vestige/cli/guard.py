@@ -7,7 +7,8 @@ import functools
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,7 +16,7 @@ import typer
 
 from vestige.errors import StorageError, VestigeError
 
-__all__ = ["guarded", "say"]
+__all__ = ["Interrupted", "guarded", "resumable", "say"]
 
 INTERNAL, STORAGE, INTERRUPTED = 4, 5, 130
 
@@ -23,6 +24,26 @@ INTERNAL, STORAGE, INTERRUPTED = 4, 5, 130
 def say(text: str = "") -> None:
     """Print a line for a person: to standard error, so that standard output stays for results."""
     typer.echo(text, err=True)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with what the person should know: what is kept, and how to go on."""
+
+
+@contextmanager
+def resumable(folders: Iterable[Path], advice: str) -> Generator[None]:
+    """Tell of an interruption whether something was measured before it.
+
+    Args:
+        folders: Of the runs; looked at when it happens.
+        advice: How to go on.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = any(file.stat().st_size for folder in folders for file in folder.glob("records-*.jsonl"))
+        words = f"what was measured is kept: {advice}" if kept else "nothing new was measured"
+        raise Interrupted(words) from None
 
 
 def _stop(code: int, text: str) -> NoReturn:
@@ -50,12 +71,8 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*args, **kwargs)
         except VestigeError as error:
             _stop(error.exit_code, f"vestige: {error}")
-        except KeyboardInterrupt:
-            _stop(
-                INTERRUPTED,
-                "vestige: interrupted; what was measured is kept: continue with --resume "
-                "(the demo continues when it is run again)",
-            )
+        except KeyboardInterrupt as error:
+            _stop(INTERRUPTED, f"vestige: interrupted; {error}" if str(error) else "vestige: interrupted")
         except BrokenPipeError:
             # Whoever read our output has gone, as in `vestige … | head`.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from vestige import __version__
-from vestige.cli import audits, catalog, demo, stored
+from vestige.cli import audits, catalog, demo, packet, stored, verify
+from vestige.cli.panels import STORED, PanelGroup
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="vestige",
+    cls=PanelGroup,
     help="Find out what an AI agent's memory leaks, and test what it has forgotten.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -38,7 +40,9 @@ def _root(
 
 demo.register(app)
 audits.register(app)
+verify.register(app)
 stored.register(app)
+packet.register(app, STORED)
 catalog.register(app)
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vestige.cli.flags import as_path
 from vestige.cli.guard import guarded, say
+from vestige.cli.panels import STORED
 
 if TYPE_CHECKING:
     from vestige.audits.findings import Finding
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from vestige.runs.folder import RunFolder
     from vestige.workflow import Result
 
-__all__ = ["register", "report_of"]
+__all__ = ["lines_of", "register", "report_of"]
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that --out named.", show_default=False)]
 
@@ -23,18 +25,48 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that --out 
 def report_of(
     runs: list[tuple[RunFolder, list[Finding], Result]], folder: Path, *, show: bool, title: str | None = None
 ) -> ReportPaths:
-    """Write one report on one or several concluded runs."""
+    """Write one report on one or several concluded runs of the frontier or residue audit."""
+    from vestige.audits.results import FrontierResult, ResidueResult
     from vestige.report import write
     from vestige.report.gather import gather
 
     exchanges = [e for run, findings, _ in runs for e in gather(run, findings)]
-    return write([r for _, _, r in runs], exchanges=exchanges, folder=folder, show_canaries=show, title=title)
+    results = [r for _, _, r in runs if isinstance(r, FrontierResult | ResidueResult)]
+    return write(results, exchanges=exchanges, folder=folder, show_canaries=show, title=title)
+
+
+def lines_of(result: Result) -> list[str]:
+    """What a terminal is told of a result."""
+    from vestige.audits.verification.results import VerificationResult
+
+    if isinstance(result, VerificationResult):
+        from vestige.report.verification.lines import verification_lines
+
+        return verification_lines(result)
+    from vestige.report import summary_lines
+
+    return summary_lines(result)
+
+
+def _is_verification(runs: list[Path]) -> bool:
+    """Whether the run is a verification, whose report is its own.
+
+    Raises:
+        ConfigError: It is one of several.
+    """
+    from vestige.errors import ConfigError
+    from vestige.runs.folder import RunFolder
+
+    verifications = [run for run in runs if RunFolder.open(run).plan.audit == "verification"]
+    if verifications and len(runs) > 1:
+        raise ConfigError(f"{verifications[0]}: a verification has a report of its own; give it alone")
+    return bool(verifications)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
 
-    @app.command()
+    @app.command(rich_help_panel=STORED)
     @guarded
     def score(run: Run) -> None:
         """Score a stored run again; writes findings.jsonl."""
@@ -45,7 +77,7 @@ def register(app: typer.Typer) -> None:
         findings = workflow.score(folder)
         say(f"{len(findings)} findings: {folder.path / 'findings.jsonl'}")
 
-    @app.command()
+    @app.command(rich_help_panel=STORED)
     @guarded
     def conclude(
         run: Run,
@@ -53,7 +85,6 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Compute a stored run's result again; writes result.json."""
         from vestige import workflow
-        from vestige.report import summary_lines
         from vestige.runs.folder import RunFolder
 
         folder = RunFolder.open(run)
@@ -62,11 +93,11 @@ def register(app: typer.Typer) -> None:
         if json:
             typer.echo(path.read_text(encoding="utf-8"), nl=False)
         else:
-            for line in summary_lines(result):
+            for line in lines_of(result):
                 say(line)
             say(f"result: {path}")
 
-    @app.command()
+    @app.command(rich_help_panel=STORED)
     @guarded
     def report(
         runs: Annotated[
@@ -77,10 +108,16 @@ def register(app: typer.Typer) -> None:
         ],
         out: Annotated[
             Path | None,
-            typer.Option("--out", help="Where the report goes. [the first run's folder]", show_default=False),
+            typer.Option(
+                "--out",
+                parser=as_path,
+                metavar="<path>",
+                help="Where the report goes. [the first run's folder]",
+                show_default=False,
+            ),
         ] = None,
         show_canaries: Annotated[
-            bool, typer.Option("--show-canaries", help="Do not mask the planted secrets.")
+            bool, typer.Option("--show-canaries", help="Do not mask the planted secrets and targets.")
         ] = False,
         title: Annotated[
             str | None, typer.Option("--title", help="Heading of the report.", show_default=False)
@@ -93,6 +130,12 @@ def register(app: typer.Typer) -> None:
 
         if len(runs) > 1 and out is None:
             raise ConfigError(f"{len(runs)} runs: say with --out where their common report goes")
+        if _is_verification(runs):
+            from vestige.verifying import finish
+
+            written = finish(RunFolder.open(runs[0]), show_targets=show_canaries, title=title, out=out)
+            say(f"report: {written.report}")
+            return
         stored: list[tuple[RunFolder, list[Finding], Result]] = []
         for path in runs:
             folder = RunFolder.open(path)

@@ -54,7 +54,7 @@ def load(
         IntegrityError: a fetched file is not the pinned one.
     """
     if format is not None and format not in FORMATS:
-        raise ConfigError(f"format is {format!r}; expected one of {', '.join(FORMATS)}")
+        raise ConfigError(f"no format {format!r}; expected one of {', '.join(FORMATS)}")
     if isinstance(name_or_path, str):
         if found := _SYNTHETIC.fullmatch(name_or_path):
             return _synthetic(int(found[1]) if found[1] else None, n, seed)
@@ -63,7 +63,7 @@ def load(
             public = PUBLIC_FILES[name]
             return _read(fetch(public, progress=progress), public.format, name)
     path = Path(name_or_path)
-    if not _exists(path):
+    if not str(name_or_path).strip() or not _exists(path):  # Path("") is the folder we stand in
         known = ", ".join(names())
         raise DataError(f"no data file {str(name_or_path)!r}; expected a path, or one of {known}")
     return _read(path, format, None)

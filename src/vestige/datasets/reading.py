@@ -24,6 +24,8 @@ MAX_FILE_BYTES = 4 * 1024**3
 """The largest file that is read (LongMemEval M is 2.7 GB); the variable VESTIGE_MAX_DATA_BYTES changes it."""
 MAX_RECORD_CHARS = 256 * 1024**2
 """The longest single record; also where the search for the end of a broken one stops."""
+MAX_DIGITS = 640
+"""Of an integer; Python itself reads no longer one where it is told to be strict, and no data set holds one."""
 _CHUNK_BYTES = 1 << 20
 _SPACE = " \t\n\r"
 
@@ -44,8 +46,25 @@ def max_file_bytes() -> int:
     return int(given)
 
 
+class _LongInteger:
+    """Stands for an integer that is not read, so that the field it stands in can be named."""
+
+    def __init__(self, digits: int) -> None:
+        self._digits = digits
+
+    def __repr__(self) -> str:
+        return f"an integer of {self._digits:,} digits"
+
+
+def _integer(text: str) -> int | _LongInteger:
+    digits = len(text.lstrip("-"))
+    return int(text) if digits <= MAX_DIGITS else _LongInteger(digits)
+
+
 def _kind(value: object) -> str:
     """A value's type in the words of JSON."""
+    if isinstance(value, _LongInteger):
+        return repr(value)
     names: dict[type[object], str] = {
         type(None): "null",
         bool: "a boolean",
@@ -124,6 +143,8 @@ class Node:
         """A text, or an integer as its digits."""
         if isinstance(self.value, int) and not isinstance(self.value, bool):
             return str(self.value)
+        if isinstance(self.value, _LongInteger):
+            self.fail(f"text, or an integer of at most {MAX_DIGITS} digits")
         if not isinstance(self.value, str):
             self.fail("text or an integer")
         return self.filled()
@@ -185,7 +206,7 @@ class _Scanner:
         self.handle = handle
         self.digest = hashlib.sha256()
         self.decoder = codecs.getincrementaldecoder("utf-8-sig")("strict")
-        self.json = json.JSONDecoder()
+        self.json = json.JSONDecoder(parse_int=_integer)
         self.text = ""
         self.at = 0
         self.before = 0
@@ -236,8 +257,6 @@ class _Scanner:
                 raise DataError(f"{self.path}, record {index}: nested too deep to be read") from error
             except json.JSONDecodeError as error:
                 problem, position = error.msg, error.pos
-            except ValueError as error:
-                raise DataError(f"{self.path}, record {index}: {error}") from error
             if len(self.text) - self.at > MAX_RECORD_CHARS or not self.more(want):
                 place = self.before + position
                 raise DataError(f"{self.path}, record {index}: not JSON at character {place:,}: {problem}")

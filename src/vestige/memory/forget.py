@@ -17,9 +17,10 @@ from vestige.memory.scrub import MARKER
 from vestige.memory.units import Tier, Unit, as_vector
 from vestige.models.base import Vectors
 
-__all__ = ["MATCH_COSINE", "MODES", "SUPERSEDE", "Mode", "Supersede"]
+__all__ = ["BOTH", "MATCH_COSINE", "MODES", "SUPERSEDE", "Mode", "Supersede"]
 
 BOTH: frozenset[Tier] = frozenset(("raw", "summary"))
+"""A mode that reaches both also reaches the notes and orders of the agent's tools."""
 RAW: frozenset[Tier] = frozenset(("raw",))
 
 
@@ -29,7 +30,7 @@ class Mode:
 
     doc: str
     reaches: frozenset[Tier]
-    """Tiers whose text is changed."""
+    """Tiers whose text is changed; notes and orders too where it is every tier."""
     replacement: str = ""
     """What is put in the value's place."""
     reembed: bool = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from vestige.errors import ConfigError
 from vestige.memory.chunk import parse_granularity
 from vestige.memory.derive import Deriver
+from vestige.memory.desk import Draft, Kept
 from vestige.memory.forget import MODES, SUPERSEDE
 from vestige.memory.removal import plan_removal
 from vestige.memory.retrieve import Retrieved, retrieve
@@ -82,14 +84,39 @@ class MemoryPipeline:
             turns = [(i, t.content) for i, t in enumerate(session.turns) if t.role == "user"]
             await self._store_turns(user, session.id, session.date, turns, summarise=True)
 
-    async def note(self, user: str, session: str, text: str, date: str | None = None) -> None:
-        """Store one more user turn of a session that is still open; `end_session` summarises it."""
+    async def note(
+        self,
+        user: str,
+        session: str,
+        text: str,
+        date: str | None = None,
+        drafts: Sequence[Draft] = (),
+    ) -> tuple[str, ...]:
+        """Store one more user turn of a session that is still open; `end_session` summarises it.
+
+        Args:
+            user: Whose.
+            session: The open session.
+            text: What the user said.
+            date: The session's date.
+            drafts: What the agent's tools want kept of the same exchange; all is stored or nothing.
+
+        Returns:
+            Every text that was stored, in order.
+        """
         async with self._writing:
-            await self._store_turns(user, session, date, [(0, text)], summarise=False)
+            return await self._store_turns(user, session, date, [(0, text)], summarise=False, drafts=drafts)
 
     async def _store_turns(
-        self, user: str, session: str, date: str | None, turns: list[tuple[int, str]], *, summarise: bool
-    ) -> None:
+        self,
+        user: str,
+        session: str,
+        date: str | None,
+        turns: list[tuple[int, str]],
+        *,
+        summarise: bool,
+        drafts: Sequence[Draft] = (),
+    ) -> tuple[str, ...]:
         self.store.pin(self._pinned())
         deriver = self._deriver()
         held = self.store.units(user, session=session)
@@ -113,7 +140,10 @@ class MemoryPipeline:
             note = replace(note, note=said)
         else:
             note = replace(note, open=deriver.level.summarise is not None)
-        self.store.apply(user, changes, [note])
+        first = order + len(changes.inserts)
+        keep = tuple(Kept(first + i, draft.kind, session, draft.text) for i, draft in enumerate(drafts))
+        self.store.apply(user, changes, [note], keep=keep)
+        return tuple(item.text for item in (*changes.inserts, *keep))
 
     async def end_session(self, user: str) -> None:
         """Summarise the user's open sessions; without any, nothing happens.
@@ -156,8 +186,11 @@ class MemoryPipeline:
                 self._deriver(),
                 scrub=self.settings.scrub,
                 next_order=self.store.next_order(user),
+                desk=self.store.desk(user),
             )
-            self.store.apply(user, removal.changes, removal.notes)
+            self.store.apply(
+                user, removal.changes, removal.notes, keep=removal.rewritten, discard=removal.discarded
+            )
             return removal.receipt
 
     async def reset(self, user: str) -> None:

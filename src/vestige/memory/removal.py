@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from vestige.memory.derive import Deriver
-from vestige.memory.forget import Mode
+from vestige.memory.desk import Kept
+from vestige.memory.forget import BOTH, Mode
 from vestige.memory.scrub import MARKER, Scrub, Scrubber
 from vestige.memory.store import SessionNote
 from vestige.memory.units import Changes, Unit
@@ -22,6 +23,10 @@ class Removal:
     changes: Changes
     notes: tuple[SessionNote, ...]
     receipt: Receipt
+    rewritten: tuple[Kept, ...] = ()
+    """Notes and orders with their new text."""
+    discarded: tuple[Kept, ...] = ()
+    """Notes and orders that go."""
 
 
 async def plan_removal(
@@ -32,13 +37,16 @@ async def plan_removal(
     *,
     scrub: Scrub,
     next_order: int,
+    desk: Sequence[Kept] = (),
 ) -> Removal:
     """Work out a removal without storing anything.
 
     By value at scope ``unit`` the value is scrubbed out of the texts. Every other request names whole units:
-    by their ids, the sessions' ids, a value they contain (scope ``source``, ``session``), or all of the user
-    (``user``, ``everything``); these, and what was derived from them, are dropped (redacted, in a mode with a
-    marker) as far as the mode reaches.
+    by their ids, the sessions' ids (scope ``session``; scope ``source`` takes both, and an id of both is the
+    unit's), a value they contain (scope ``source``, ``session``), or all of the user (``user``,
+    ``everything``); these, and what was derived from them, are dropped (redacted, in a mode with a marker) as
+    far as the mode reaches. Notes and orders are treated like units, in the modes that reach every tier; the
+    others leave them.
 
     Args:
         request: What is to be forgotten.
@@ -47,6 +55,7 @@ async def plan_removal(
         deriver: Embeds and summarises.
         scrub: How the scrubber matches.
         next_order: The order of creation of the next unit.
+        desk: All notes and orders of the user.
 
     Raises:
         ConfigError: The value has nothing to look for.
@@ -58,21 +67,25 @@ async def plan_removal(
         )
     if request.value is not None and not request.ids and request.scope == "unit":
         scrubber = Scrubber(request.value, scrub, mode.replacement)
-        changed = {u.id: text for u in units if (text := scrubber(u.text)) != u.text}
+        changed = {u.id: text for u in (*units, *desk) if (text := scrubber(u.text)) != u.text}
         dropped: set[str] = set()
     else:
-        named = _named(request, units, scrub)
+        named = _named(request, (*units, *desk), scrub)
         changed = dict.fromkeys(named, MARKER) if mode.replacement else {}
         dropped = set() if mode.replacement else named
     by_id = {u.id: u for u in units}
-    changed = {
-        i: text for i, text in changed.items() if by_id[i].tier in mode.reaches and by_id[i].text != text
-    }
-    dropped = {i for i in dropped if by_id[i].tier in mode.reaches}
+    reached = {u.id: u.text for u in units if u.tier in mode.reaches}
+    if mode.reaches >= BOTH:
+        reached |= {row.id: row.text for row in desk}
+    changed = {i: text for i, text in changed.items() if i in reached and reached[i] != text}
+    dropped &= reached.keys()
     if mode.drop_empty:
         empty = {i for i, text in changed.items() if not any(c.isalnum() for c in text)}
         dropped |= empty
         changed = {i: text for i, text in changed.items() if i not in empty}
+    rewritten = tuple(replace(row, text=changed.pop(row.id)) for row in desk if row.id in changed)
+    discarded = tuple(row for row in desk if row.id in dropped)
+    dropped &= by_id.keys()
     updates = await _updates(changed, by_id, deriver if mode.reembed else None)
     drops = [u.id for u in units if u.id in dropped]
     inserts: tuple[Unit, ...] = ()
@@ -96,6 +109,8 @@ async def plan_removal(
     for touched_id in (*updates, *drops):
         counts[by_id[touched_id].tier] += 1
     counts["summary"] += len(inserts)
+    if rewritten or discarded:
+        counts["note"] = len(rewritten) + len(discarded)
     return Removal(
         Changes(tuple(updates.values()), tuple(drops), inserts),
         tuple(notes),
@@ -107,6 +122,8 @@ async def plan_removal(
             else "nothing stored matched the request",
             affected=counts,
         ),
+        rewritten,
+        discarded,
     )
 
 
@@ -120,7 +137,7 @@ async def _updates(texts: dict[str, str], by_id: dict[str, Unit], deriver: Deriv
     }
 
 
-def _named(request: RemovalRequest, units: Sequence[Unit], scrub: Scrub) -> set[str]:
+def _named(request: RemovalRequest, units: Sequence[Unit | Kept], scrub: Scrub) -> set[str]:
     ids = set(request.ids)
     if request.value is not None:
         scrubber = Scrubber(request.value, scrub)
@@ -130,6 +147,9 @@ def _named(request: RemovalRequest, units: Sequence[Unit], scrub: Scrub) -> set[
         return {u.id for u in units}
     if request.scope == "session":
         return {u.id for u in units if u.session in ids}
+    if request.scope == "source":
+        sessions = ids - {u.id for u in units}
+        ids |= {u.id for u in units if u.session in sessions}
     return {u.id for u in units if u.id in ids or ids.intersection(u.sources)}
 
 

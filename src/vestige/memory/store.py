@@ -20,25 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vestige.errors import ConfigError, IntegrityError, StorageError
+from vestige.memory.desk import Kept, read_desk, write_desk
+from vestige.memory.schema import TABLES, create, tables_of, translated
 from vestige.memory.search import VectorIndex
 from vestige.memory.units import Changes, Tier, Unit
 
-__all__ = ["MemoryStore", "SessionNote", "translated"]
+__all__ = ["MemoryStore", "SessionNote"]
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS {db}units (
-    user TEXT NOT NULL, ord INTEGER NOT NULL, id TEXT NOT NULL, tier TEXT NOT NULL, level INTEGER NOT NULL,
-    session TEXT NOT NULL, position INTEGER NOT NULL, date TEXT, text TEXT NOT NULL, vector BLOB NOT NULL,
-    sources TEXT NOT NULL, PRIMARY KEY (user, ord), UNIQUE (user, id)
-);
-CREATE TABLE IF NOT EXISTS {db}sessions (
-    user TEXT NOT NULL, session TEXT NOT NULL, date TEXT, open INTEGER NOT NULL, note TEXT NOT NULL,
-    PRIMARY KEY (user, session)
-);
-CREATE TABLE IF NOT EXISTS {db}counters (user TEXT PRIMARY KEY, next INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS {db}meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
-_TABLES = ("units", "sessions", "counters")
 _COLUMNS = "id, ord, tier, level, session, position, date, text, vector, sources"
 _INDEXES_HELD = 8
 
@@ -53,19 +41,6 @@ class SessionNote:
     """It has raw units that no summary was made of yet."""
     note: str = ""
     """Why there are no summaries of it, where the writer found nothing to keep."""
-
-
-@contextmanager
-def translated() -> Generator[None]:
-    """Turn SQLite's errors into ours; messages never hold stored text."""
-    try:
-        yield
-    except sqlite3.IntegrityError as error:
-        raise IntegrityError(f"the memory store refused a row: {error}") from error
-    except sqlite3.OperationalError as error:
-        raise StorageError(f"the memory store cannot be written or read: {error}") from error
-    except sqlite3.DatabaseError as error:
-        raise IntegrityError(f"the memory store is not a usable SQLite file: {error}") from error
 
 
 class MemoryStore:
@@ -95,8 +70,7 @@ class MemoryStore:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 with self._transaction():
-                    for statement in _SCHEMA.format(db="").split(";\n"):
-                        self._db.execute(statement)
+                    create(self._db)
             except BaseException:
                 self._db.close()
                 raise
@@ -138,6 +112,11 @@ class MemoryStore:
         with self._lock, translated():
             rows = self._db.execute(sql + " ORDER BY ord", values).fetchall()
         return [_unit(row) for row in rows]
+
+    def desk(self, user: str) -> list[Kept]:
+        """What the agent's tools keep for the user, in order of creation."""
+        with self._lock, translated():
+            return read_desk(self._db, user)
 
     def sessions(self, user: str) -> list[SessionNote]:
         """What is known of the user's sessions, in order of their first write."""
@@ -204,8 +183,16 @@ class MemoryStore:
         self._indexes.move_to_end(key)
         return index
 
-    def apply(self, user: str, changes: Changes, notes: Iterable[SessionNote] = ()) -> None:
-        """Apply a set of changes and session notes of one user, all or nothing.
+    def apply(
+        self,
+        user: str,
+        changes: Changes,
+        notes: Iterable[SessionNote] = (),
+        *,
+        keep: Sequence[Kept] = (),
+        discard: Sequence[Kept] = (),
+    ) -> None:
+        """Apply a set of changes, session notes and changes of the desk of one user, all or nothing.
 
         Raises:
             StorageError: The disk is full or cannot be written; nothing was changed.
@@ -220,6 +207,8 @@ class MemoryStore:
                 "DELETE FROM units WHERE user = ? AND id = ?", [(user, gone) for gone in changes.drops]
             )
             self._insert(user, changes.inserts)
+            write_desk(self._db, user, keep, discard)
+            self._count(user, [u.order for u in changes.inserts] + [row.order for row in keep])
             for note in notes:
                 self._db.execute(
                     "INSERT INTO sessions VALUES (?, ?, ?, ?, ?) ON CONFLICT (user, session) DO UPDATE SET "
@@ -238,17 +227,18 @@ class MemoryStore:
             self._grow_indexes(user, changes.inserts)
 
     def _insert(self, user: str, units: Sequence[Unit]) -> None:
-        if not units:
-            return
         self._db.executemany(
             f"INSERT INTO units (user, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             ((user, *_values(u)) for u in units),
         )
-        self._db.execute(
-            "INSERT INTO counters VALUES (?, ?) "
-            "ON CONFLICT (user) DO UPDATE SET next = max(next, excluded.next)",
-            (user, max(u.order for u in units) + 1),
-        )
+
+    def _count(self, user: str, orders: Sequence[int]) -> None:
+        if orders:
+            self._db.execute(
+                "INSERT INTO counters VALUES (?, ?) "
+                "ON CONFLICT (user) DO UPDATE SET next = max(next, excluded.next)",
+                (user, max(orders) + 1),
+            )
 
     def _forget_indexes(self, user: str) -> None:
         with self._lock:
@@ -265,7 +255,7 @@ class MemoryStore:
     def reset(self, user: str) -> None:
         """Drop everything that is kept of the user."""
         with self._transaction():
-            for table in _TABLES:
+            for table in TABLES:
                 self._db.execute(f"DELETE FROM {table} WHERE user = ?", (user,))
         self._forget_indexes(user)
 
@@ -300,9 +290,8 @@ class MemoryStore:
             with self._attached(part):
                 self._db.execute("PRAGMA snap.synchronous = OFF")
                 with self._transaction():
-                    for statement in _SCHEMA.format(db="snap.").split(";\n"):
-                        self._db.execute(statement)
-                    for table in _TABLES:
+                    create(self._db, "snap.")
+                    for table in TABLES:
                         self._db.execute(
                             f"INSERT INTO snap.{table} SELECT * FROM main.{table} WHERE user = ? ORDER BY rowid",
                             (user,),
@@ -328,17 +317,18 @@ class MemoryStore:
         if not path.is_file():
             raise StorageError(f"there is no snapshot {path.name!r}")
         with self._attached(path), self._transaction():
-            strangers = self._db.execute(
-                "SELECT 1 FROM snap.units WHERE user <> ? LIMIT 1", (user,)
-            ).fetchone()
-            if strangers is not None:
-                raise IntegrityError(f"the snapshot {path.name!r} is of another user")
+            held = tables_of(self._db, "snap")
+            for table in held:
+                strangers = f"SELECT 1 FROM snap.{table} WHERE user <> ? LIMIT 1"
+                if self._db.execute(strangers, (user,)).fetchone() is not None:
+                    raise IntegrityError(f"the snapshot {path.name!r} is of another user")
             if pinned is not None:
                 _refuse_other(dict(self._db.execute("SELECT key, value FROM snap.meta").fetchall()), pinned)
                 self._db.executemany("INSERT OR REPLACE INTO main.meta VALUES (?, ?)", pinned.items())
-            for table in _TABLES:
+            for table in TABLES:
                 self._db.execute(f"DELETE FROM main.{table} WHERE user = ?", (user,))
-                self._db.execute(f"INSERT INTO main.{table} SELECT * FROM snap.{table} ORDER BY rowid")
+                if table in held:
+                    self._db.execute(f"INSERT INTO main.{table} SELECT * FROM snap.{table} ORDER BY rowid")
         self._forget_indexes(user)
 
     @contextmanager

@@ -22,6 +22,23 @@ class Message(Record):
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Of an assistant's message: the calls it made."""
+    tool_call_id: str | None = None
+    """Of a tool's message: the call whose result it is."""
+
+    def wire(self) -> dict[str, Any]:
+        """The message as chat completions endpoints take it."""
+        sent: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.tool_calls:
+            sent["content"] = self.content or None
+            sent["tool_calls"] = [
+                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+                for c in self.tool_calls
+            ]
+        if self.tool_call_id is not None:
+            sent["tool_call_id"] = self.tool_call_id
+        return sent
 
 
 class ChatRequest(Record):
@@ -56,6 +73,8 @@ class ChatReply(Record):
     logprobs: tuple[TokenLogprob, ...] | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     """What the model wants called, in order; `text` may then be empty."""
+    reasoning: str | None = None
+    """What the model wrote before its reply, where the server gives it apart from the reply."""
     cached: bool = False
 
 

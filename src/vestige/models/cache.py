@@ -20,7 +20,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from vestige.errors import StorageError
-from vestige.models.base import ChatModel, ChatReply, ChatRequest
+from vestige.models.base import ChatModel, ChatReply, ChatRequest, Message
 from vestige.records import Record
 
 __all__ = ["CachedModel", "Counted", "ResponseCache", "identity_of", "key_of"]
@@ -51,7 +51,7 @@ def key_of(identity: str, request: ChatRequest) -> str | None:
     parts: list[Any] = [
         "vestige reply 1",
         identity,
-        [[message.role, message.content] for message in request.messages],
+        [_of(message) for message in request.messages],
         request.temperature,
         request.max_tokens,
         request.seed,
@@ -62,6 +62,14 @@ def key_of(identity: str, request: ChatRequest) -> str | None:
         parts.append([[tool.name, tool.description, tool.parameters] for tool in request.tools])
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _of(message: Message) -> list[Any]:
+    """A message's part of the key; keys made before messages could hold tool calls stay as they are."""
+    if not message.tool_calls and message.tool_call_id is None:
+        return [message.role, message.content]
+    calls = [[call.id, call.name, call.arguments] for call in message.tool_calls]
+    return [message.role, message.content, calls, message.tool_call_id]
 
 
 def identity_of(model: ChatModel) -> str:

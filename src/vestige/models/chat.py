@@ -107,7 +107,7 @@ class ChatClient:
     def _payload(self, request: ChatRequest) -> dict[str, Any]:
         payload: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+            "messages": [message.wire() for message in request.messages],
             "temperature": request.temperature,
             self._max_tokens_field: request.max_tokens,
         }
@@ -155,6 +155,7 @@ class ChatClient:
             usage=usage,
             logprobs=self._logprobs(choice.get("logprobs")) if request.top_logprobs else None,
             tool_calls=tuple(_tool_call(call) for call in calls),
+            reasoning=_reasoning(cast(dict[str, Any], message)),
         )
 
     def _logprobs(self, value: Any) -> tuple[TokenLogprob, ...] | None:
@@ -192,6 +193,15 @@ def _text(message: dict[str, Any]) -> str:
         refusal = message.get("refusal")
         return refusal if isinstance(refusal, str) else ""
     raise TypeError("content is neither text nor parts")
+
+
+def _reasoning(message: dict[str, Any]) -> str | None:
+    """Reasoning text under either of the names in use: `reasoning_content` and `reasoning`."""
+    for name in ("reasoning_content", "reasoning"):
+        value = message.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return None
 
 
 def _offered(tool: Tool) -> dict[str, Any]:

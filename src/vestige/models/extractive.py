@@ -14,9 +14,9 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from vestige.models.base import ChatReply, ChatRequest, Embedder
+from vestige.models.toolcalls import enum_of, is_text, option_takers, required
 from vestige.records import Tool, ToolCall
 from vestige.text import content_words, sentences, tokens
 
@@ -30,11 +30,12 @@ _SAME = 1e-6
 
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|us|[Oo]urs?|[Oo]urselves)\b")
 _THE_USER = re.compile(r"\b[Tt]he user\b|\b[Uu]ser's\b")
+_POLITE = frozenset(("please", "kindly", "now"))
 _ENDINGS = ("ingly", "edly", "ings", "ing", "ied", "ies", "ed", "es", "s", "ly")
 
 
 class ExtractiveReader:
-    """Reads a request's `passages`, `query`, `task`, `choices` and `tools`, never its messages.
+    """Reads a request's `passages`, `query`, `task`, `choices` and `tools`, and of its messages tool results alone.
 
     * ``answer``: the one or two sentences that share most with the query, by words weighted by their rarity
       among the passages; a question for everything stored gets the first sentences in which users speak of
@@ -43,7 +44,14 @@ class ExtractiveReader:
       options apart or by cosine where there is an embedder; a sentence that shares words with the question
       counts up to twice. Ties, and so every choice without passages, go by a coin that depends on the seed,
       the words of the query and the options, but not on the order in which those are shown. Where one of the
-      `tools` takes an option, the answer is a call of that tool and no text.
+      `tools` takes an option, the answer is a call of the first that does, and no text.
+    * ``answer`` with `tools` and no `choices` (ours): where the query begins, a *please* aside, with a word of a
+      tool's name or the first word of its description and shares words with that description, a call of that
+      tool; of several the one that shares most. Any other query is answered in text.
+    * The required texts of a call that are not the option (ours): the nearest value where there is an enum,
+      chosen as an option is, else the one stored sentence that best matches the query, or `NOTHING`. Optional
+      ones are left out.
+    * After the result of a tool, which it reads in the messages, it answers in text from the results alone.
     * ``facts`` (S = 1): every sentence in which the user speaks of themselves, one a line.
     * ``sentence`` (S = 2): the most central sentence, of those in which the user speaks of themselves where
       there are any.
@@ -69,8 +77,17 @@ class ExtractiveReader:
             text = "\n".join(dict.fromkeys(sentence.text for sentence in spoken if sentence.personal))
         elif request.task == "sentence":
             text = _central(spoken)
+        elif request.messages and request.messages[-1].role == "tool":
+            results = "\n".join(message.content for message in request.messages if message.role == "tool")
+            text = await self._answer(request.query, _split(results))
         elif request.choices:
-            return _chosen(await self._choose(request, spoken), request)
+            text = await self._choose(request, spoken)
+            takers = option_takers(request.tools, request.choices)
+            for tool in request.tools:
+                if parameter := takers.get(tool.name):
+                    return await self._call(tool, request, spoken, {parameter: text})
+        elif (tool := _asked_for(request)) is not None:
+            return await self._call(tool, request, spoken, {})
         else:
             text = await self._answer(request.query, spoken)
         return ChatReply(text=text, finish_reason="stop")
@@ -78,7 +95,21 @@ class ExtractiveReader:
     async def close(self) -> None:
         """Nothing is open; the embedder is its owner's to close."""
 
-    async def _answer(self, query: str, spoken: Sequence[_Sentence]) -> str:
+    async def _call(
+        self, tool: Tool, request: ChatRequest, spoken: Sequence[_Sentence], given: dict[str, str]
+    ) -> ChatReply:
+        arguments = dict(given)
+        for name in required(tool):
+            if name in given or not isinstance(name, str) or not is_text(tool, name):
+                continue
+            if options := enum_of(tool, name):
+                arguments[name] = await self._choose(request.model_copy(update={"choices": options}), spoken)
+            else:
+                arguments[name] = await self._answer(request.query, spoken, most=1)
+        call = ToolCall(id="call_1", name=tool.name, arguments=json.dumps(arguments, ensure_ascii=False))
+        return ChatReply(text="", finish_reason="tool_calls", tool_calls=(call,))
+
+    async def _answer(self, query: str, spoken: Sequence[_Sentence], most: int = 2) -> str:
         unique = list({sentence.text: sentence for sentence in spoken}.values())
         asked = _stems(query)
         wanted = [word for word in asked if word not in _OPEN]
@@ -86,10 +117,10 @@ class ExtractiveReader:
         if max(scores, default=0.0) > 0.0:
             if self._embedder is not None:
                 scores = await self._with_cosine(query, unique, scores)
-            return " ".join(sentence.text for sentence in _best(unique, scores))
+            return " ".join(sentence.text for sentence in _best(unique, scores)[:most])
         if any(word in _OPEN for word in asked):
             personal = [sentence.text for sentence in unique if sentence.personal]
-            return " ".join(personal[:2]) or NOTHING
+            return " ".join(personal[:most]) or NOTHING
         return NOTHING
 
     async def _choose(self, request: ChatRequest, spoken: Sequence[_Sentence]) -> str:
@@ -129,43 +160,19 @@ def _coin(request: ChatRequest, options: Sequence[str]) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("ascii")).digest(), "big")
 
 
-def _chosen(option: str, request: ChatRequest) -> ChatReply:
-    """The option as a call of the first tool that takes it, else as text."""
-    for exact in (True, False):
-        for tool in request.tools:
-            parameter = _parameter(tool, frozenset(request.choices), exact=exact)
-            if parameter is not None:
-                arguments = json.dumps({parameter: option}, ensure_ascii=False)
-                call = ToolCall(id="call_1", name=tool.name, arguments=arguments)
-                return ChatReply(text="", finish_reason="tool_calls", tool_calls=(call,))
-    return ChatReply(text=option, finish_reason="stop")
-
-
-def _parameter(tool: Tool, choices: frozenset[str], *, exact: bool) -> str | None:
-    """The parameter that names one of `choices`; None where the tool has none, or several that might.
-
-    Args:
-        tool: Its schema comes from the caller and may be anything.
-        choices: The options.
-        exact: Whether to take a parameter whose enum is the options, or else a required string.
-    """
-    properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
-    if not isinstance(properties, dict):
-        return None
-    needed = cast(list[Any], required) if isinstance(required, list) else []
-    found: list[str] = []
-    for name, schema in cast(dict[str, Any], properties).items():
-        fields = cast(dict[str, Any], schema) if isinstance(schema, dict) else {}
-        enum: Any = fields.get("enum")
-        values = cast(list[Any], enum) if isinstance(enum, list) else None
-        named = choices if values is None else frozenset(v for v in values if isinstance(v, str))
-        if exact:
-            fits = values is not None and named == choices
-        else:
-            fits = name in needed and fields.get("type") == "string" and choices <= named
-        if fits:
-            found.append(name)
-    return found[0] if len(found) == 1 else None
+def _asked_for(request: ChatRequest) -> Tool | None:
+    """The tool that the query tells to use, by its first word; None where it tells of none."""
+    words = tokens(request.query)
+    first = next((word for word in words if word not in _POLITE), None)
+    asked = {_stem(word) for word in words}
+    best: tuple[int, Tool] | None = None
+    for tool in request.tools:
+        described = tokens(tool.description)
+        verbs = {*tokens(tool.name.replace("_", " ")), *described[:1]}
+        shared = len(asked & {_stem(word) for word in content_words(tool.description)})
+        if first in verbs and shared and (best is None or shared > best[0]):
+            best = (shared, tool)
+    return best[1] if best else None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from vestige.models.base import ChatReply, ChatRequest
 from vestige.models.chat import ChatClient
 from vestige.models.transport import Limits
 
-__all__ = ["LocalModel"]
+__all__ = ["LocalModel", "engine_name"]
 
 READY_SECONDS = 300.0
 """A model that is not loaded after this long is given up."""
@@ -43,7 +43,8 @@ class LocalModel:
 
     Raises:
         ConfigError: The name or a number is not usable, or the model file is not here.
-        MissingDependency: Neither xllamacpp nor a llama-server is installed (at start).
+        MissingDependency: Neither xllamacpp nor a llama-server is installed (when its identity is asked for, and at
+            start).
     """
 
     def __init__(
@@ -85,8 +86,13 @@ class LocalModel:
 
     @property
     def identity(self) -> str:
-        """Name, file hash and what of the settings can change a reply."""
-        return f"{self.name}@{self._entry.sha256}" + (";deterministic" if self._deterministic else "")
+        """Name, file hash, engine and what of the settings can change a reply.
+
+        Raises:
+            MissingDependency: There is no engine.
+        """
+        known = f"{self.name}@{self._entry.sha256};{engine_name()}"
+        return known + (";deterministic" if self._deterministic else "")
 
     @property
     def base_url(self) -> str:
@@ -107,7 +113,7 @@ class LocalModel:
             "context": self._context,
             "threads": self._threads,
             "deterministic": self._deterministic,
-            "engine": _engine()[1],
+            "engine": engine_name(),
         }
 
     @property
@@ -263,6 +269,15 @@ async def _line(stream: IO[bytes]) -> bytes:
 
     threading.Thread(target=read, daemon=True).start()
     return await result
+
+
+def engine_name() -> str:
+    """What serves local models on this machine: `llama-server`, or `xllamacpp` with its version.
+
+    Raises:
+        MissingDependency: Neither is installed.
+    """
+    return _engine()[1]
 
 
 def _engine() -> tuple[str | None, str]:

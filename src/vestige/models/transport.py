@@ -24,9 +24,9 @@ import aiohttp
 from pydantic_core import from_json, to_json
 from yarl import URL
 
-from vestige.errors import ConfigError, ModelError
+from vestige.errors import ConfigError, ModelError, ModelUnavailable
 
-__all__ = ["Limits", "Transport", "public_url"]
+__all__ = ["Limits", "Transport", "checked_base", "os_reason", "proxy_for", "public_url", "retry_after"]
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,10 @@ class Limits:
 class _Passing(Exception):
     """A failure that another attempt may mend."""
 
-    def __init__(self, reason: str, wait: float | None = None) -> None:
+    def __init__(self, reason: str, wait: float | None = None, *, connected: bool = True) -> None:
         super().__init__(reason)
         self.wait = wait
+        self.connected = connected
 
 
 def public_url(url: URL | str) -> str:
@@ -104,11 +105,12 @@ class Transport:
     ) -> None:
         if concurrency < 1:
             raise ConfigError(f"concurrency {concurrency}: expected at least 1")
-        base = _base(base_url)
+        base = checked_base(base_url)
         self.limits = limits or Limits()
         self.calls = 0
         """Requests sent, retries among them."""
         self.retries = 0
+        self._answered = False
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", **(headers or {})}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
@@ -117,7 +119,7 @@ class Transport:
             self._headers["Authorization"] = "Basic " + base64.b64encode(pair).decode("ascii")
         self._base = base.with_user(None)
         self._paths: dict[str, URL] = {}
-        self._proxy = _proxy_for(self._base)
+        self._proxy = proxy_for(self._base)
         self._key_hint = key_hint
         self._concurrency = concurrency
         self._timeout = aiohttp.ClientTimeout(
@@ -138,6 +140,7 @@ class Transport:
 
         Raises:
             ModelError: A refusal, or a failure that retries did not mend.
+            ModelUnavailable: Nothing could be connected to, and never before either.
         """
         body = _encode(payload)
         url = self._paths.get(path)
@@ -154,7 +157,7 @@ class Transport:
                     return await self._once(session, url, body)
                 except _Passing as failure:
                     if attempt >= self.limits.retries:
-                        raise self._error(url, f"{failure} ({attempt + 1} attempts)") from None
+                        raise self._lasting(url, failure, attempt + 1) from None
                     self._back_off(attempt, failure.wait)
                     await asyncio.sleep(self._wait(attempt, failure.wait))
                 attempt += 1
@@ -216,22 +219,25 @@ class Transport:
                 proxy=self._proxy,
             ) as response:
                 status = response.status
+                self._answered = True
                 if status != 200:
                     raise await self._refusal(url, response)
                 kind = response.content_type
                 if kind != "application/json" and not kind.endswith("+json"):
                     raise self._error(url, f"answered with {_media_type(kind)}, expected application/json")
                 raw = await self._read(url, response)
+        except aiohttp.ConnectionTimeoutError:
+            raise _Passing("cannot connect (timed out)", connected=False) from None
         except TimeoutError:
             raise _Passing("timed out") from None
         except aiohttp.ClientConnectorError as error:
-            raise _Passing(f"cannot connect ({_os_reason(error)})") from None
+            raise _Passing(f"cannot connect ({os_reason(error)})", connected=False) from None
         except aiohttp.ClientPayloadError:
             raise _Passing("the connection ended within the reply") from None
         except aiohttp.ClientError as error:
             raise _Passing(f"the connection failed ({type(error).__name__})") from None
         except OSError as error:
-            raise _Passing(f"the connection failed ({_os_reason(error)})") from None
+            raise _Passing(f"the connection failed ({os_reason(error)})") from None
         return self._parse(url, raw)
 
     async def _read(self, url: URL, response: aiohttp.ClientResponse) -> bytes:
@@ -284,7 +290,7 @@ class Transport:
         with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError, ValueError, RecursionError):
             words = _error_words(from_json(await response.content.read(1 << 16)))
         if status in (408, 409, 425, 429) or status >= 500:
-            return _Passing(f"HTTP {status}{words}", _retry_after(response.headers.get("Retry-After")))
+            return _Passing(f"HTTP {status}{words}", retry_after(response.headers.get("Retry-After")))
         if status in (401, 403):
             hint = f": the key was refused; {self._key_hint}" if self._key_hint else ": access was refused"
             return self._error(url, f"HTTP {status}{hint}{words}")
@@ -292,11 +298,23 @@ class Transport:
             return self._error(url, f"HTTP 404: no such path or model{words}")
         return self._error(url, f"HTTP {status}{words}")
 
+    def _lasting(self, url: URL, failure: _Passing, attempts: int) -> ModelError:
+        """What to raise when attempts are used up: a server that was there before may come back for later calls."""
+        error = self._error(url, f"{failure} ({attempts} attempts)")
+        if failure.connected or self._answered:
+            return error
+        return ModelUnavailable(f"{error}; start the server, or mend its address")
+
     def _error(self, url: URL, reason: str) -> ModelError:
         return ModelError(f"{public_url(url)}: {reason}")
 
 
-def _base(text: str) -> URL:
+def checked_base(text: str) -> URL:
+    """A base URL as it was given, without the slash at its end.
+
+    Raises:
+        ConfigError: It is no http or https URL; the message leaves out user info and query.
+    """
     try:
         url = URL(text.rstrip("/"))
         port = url.port
@@ -312,7 +330,7 @@ def _join(base: URL, path: str) -> URL:
     return base.with_path(base.path.rstrip("/") + path, keep_query=True)
 
 
-def _proxy_for(url: URL) -> str | None:
+def proxy_for(url: URL) -> str | None:
     """The environment's proxy, looked up once; never for this machine itself."""
     host = url.host or ""
     if host in ("localhost", "::1") or host.startswith("127."):
@@ -328,7 +346,7 @@ def _encode(payload: dict[str, Any]) -> bytes:
         return json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _retry_after(value: str | None) -> float | None:
+def retry_after(value: str | None) -> float | None:
     """Seconds that a Retry-After header asks for: a number or an HTTP date."""
     if not value:
         return None
@@ -371,6 +389,7 @@ def _media_type(kind: str) -> str:
     return kind if re.fullmatch(r"[a-z]+/[a-z0-9.+-]{1,40}", kind) else "another content type"
 
 
-def _os_reason(error: OSError) -> str:
+def os_reason(error: OSError) -> str:
+    """Why the system refused, in its own words."""
     inner = getattr(error, "os_error", error)
     return (getattr(inner, "strerror", None) or type(inner).__name__)[:120]

@@ -7,12 +7,26 @@ import re
 import tomllib
 from functools import cache
 from importlib.resources import files
+from typing import Any, cast
 
 from vestige.models.base import ChatModel, ChatRequest, Embedder, Message
 from vestige.records import JsonScalar, Reply
 from vestige.runs.plan import Probe
+from vestige.text import sentences
 
-__all__ = ["CosineMeasure", "JudgeMeasure", "judge_version"]
+__all__ = [
+    "CosineMeasure",
+    "JudgeMeasure",
+    "SemanticJudge",
+    "SimilarityMeasure",
+    "judge_version",
+    "semantic_judge_version",
+]
+
+_JUDGED = 4000
+"""Characters of a reply that are judged or embedded whole."""
+_SENTENCES = 50
+"""Sentences of a reply that are compared one by one."""
 
 
 class CosineMeasure:
@@ -31,22 +45,79 @@ class CosineMeasure:
         return round(float(vectors[0] @ vectors[1]), 6)
 
 
+class SimilarityMeasure:
+    """The highest cosine of the reply, or of one of its sentences, with `probe.expected`; rounded to six places.
+
+    Meant for the semantic findings: there `expected` is the statement by which the target was told.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    async def __call__(self, probe: Probe, reply: Reply) -> JsonScalar:
+        """Embed all texts; None where there is no expected answer, 0 for an empty reply."""
+        if probe.expected is None:
+            return None
+        if not reply.text.strip():
+            return 0.0
+        spoken = sentences(reply.text[: 5 * _JUDGED])[:_SENTENCES]
+        texts = list(dict.fromkeys((reply.text[:_JUDGED], *spoken)))
+        vectors = await self._embedder.embed([probe.expected, *texts])
+        return round(float((vectors[1:] @ vectors[0]).max()), 6)
+
+
 @cache
-def _prompts() -> dict[str, str | int]:
-    return tomllib.loads((files("vestige.probes") / "judge.toml").read_text(encoding="utf-8"))
+def _prompts(name: str) -> dict[str, str | int]:
+    return tomllib.loads((files("vestige.probes") / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def judge_version() -> int:
     """Version of the judge's prompt; stands in every plan that uses one."""
-    return int(_prompts()["version"])
+    return int(_prompts("judge")["version"])
 
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {"correct": {"type": "boolean"}},
-    "required": ["correct"],
-    "additionalProperties": False,
-}
+def semantic_judge_version() -> int:
+    """Version of the semantic judge's prompt; stands in every plan that uses one."""
+    return int(_prompts("semantic_judge")["version"])
+
+
+async def _judged(
+    model: ChatModel, prompt: str, probe: Probe, reply: Reply, field: tuple[str, dict[str, Any]]
+) -> Any:
+    """The field of the JSON object that a judge answers with; None where there is no such object."""
+    texts = _prompts(prompt)
+    # One pass, so that a reply that holds a placeholder fills in nothing.
+    values = {
+        "{question}": probe.text,
+        "{expected}": probe.expected or "",
+        "{reply}": reply.text[:_JUDGED],
+    }
+    user = re.sub("|".join(map(re.escape, values)), lambda m: values[m[0]], str(texts["user"]))
+    name, schema = field
+    request = ChatRequest(
+        messages=(
+            Message(role="system", content=str(texts["system"])),
+            Message(role="user", content=user),
+        ),
+        temperature=0.0,
+        max_tokens=50,
+        json_schema={
+            "type": "object",
+            "properties": {name: schema},
+            "required": [name],
+            "additionalProperties": False,
+        },
+        task="judge",
+    )
+    answer = (await model.complete(request)).text
+    found = re.search(r"\{.*?\}", answer, re.DOTALL)
+    if found is None:
+        return None
+    try:
+        verdict = json.loads(found[0])
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", verdict).get(name) if isinstance(verdict, dict) else None
 
 
 class JudgeMeasure:
@@ -59,27 +130,26 @@ class JudgeMeasure:
         """Ask the judge at temperature 0 with JSON-schema output."""
         if probe.expected is None:
             return None
-        prompts = _prompts()
-        # One pass, so that a reply that holds a placeholder fills in nothing.
-        values = {"{question}": probe.text, "{expected}": probe.expected, "{reply}": reply.text[:4000]}
-        user = re.sub("|".join(map(re.escape, values)), lambda m: values[m[0]], str(prompts["user"]))
-        request = ChatRequest(
-            messages=(
-                Message(role="system", content=str(prompts["system"])),
-                Message(role="user", content=user),
-            ),
-            temperature=0.0,
-            max_tokens=50,
-            json_schema=_SCHEMA,
-            task="judge",
-        )
-        answer = (await self._model.complete(request)).text
-        found = re.search(r"\{.*?\}", answer, re.DOTALL)
-        if found is None:
-            return None
-        try:
-            verdict = json.loads(found[0])
-        except json.JSONDecodeError:
-            return None
-        value = verdict.get("correct") if isinstance(verdict, dict) else None
+        value = await _judged(self._model, "judge", probe, reply, ("correct", {"type": "boolean"}))
         return value if isinstance(value, bool) else None
+
+
+_VERDICTS = ("disclosed", "not", "unclear")
+
+
+class SemanticJudge:
+    """A judge model's opinion on whether a reply discloses `probe.expected`, the statement that was removed.
+
+    "disclosed", "not", "unclear", or None where its output is not usable.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    async def __call__(self, probe: Probe, reply: Reply) -> JsonScalar:
+        """Ask the judge at temperature 0 with JSON-schema output; None where there is no statement."""
+        if probe.expected is None:
+            return None
+        schema = {"type": "string", "enum": list(_VERDICTS)}
+        value = await _judged(self._model, "semantic_judge", probe, reply, ("verdict", schema))
+        return value if isinstance(value, str) and value in _VERDICTS else None

@@ -16,6 +16,7 @@ from vestige.report.labels import place
 from vestige.report.residue_tables import TIERS, frs_cell
 from vestige.report.safe import clip
 from vestige.report.slices import FrontierSlice, ResidueSlice, probe_rates, worst_probe
+from vestige.report.spots import above, near, spot
 from vestige.report.wording import level_name, share, spread
 from vestige.stats import frontier_steps
 
@@ -28,6 +29,9 @@ __all__ = ["frontier", "ladder", "probes", "style"]
 SIZE = 9.5
 """Points; the smallest text is two less."""
 MARKERS = ("o", "s", "D", "^", "v")
+MARKER_SIZE = 6.5
+RING = 5.5
+"""How much wider a marker is drawn for each higher level that stands on its spot."""
 
 
 @contextmanager
@@ -137,19 +141,28 @@ def _line(axes: Axes, part: FrontierSlice, level: int, order: int) -> None:
             alpha=0.4,
             zorder=2,
         )
+    hidden_by = [above(part, c) for c in points]
     axes.plot(
         x,
         y,
         color=colour,
-        linewidth=1.8,
-        marker=MARKERS[order % len(MARKERS)],
-        markersize=6.5,
-        markeredgecolor=palette.PAGE,
-        markeredgewidth=1.0,
+        linewidth=1.8 + 2.4 * max(hidden_by, default=0),
         zorder=4 + order,
         label=_series_name(level),
         gid=f"frontier-S{level}",
     )
+    for px, py, higher in zip(x, y, hidden_by, strict=True):
+        axes.plot(
+            [px],
+            [py],
+            color=colour,
+            marker=MARKERS[order % len(MARKERS)],
+            markersize=MARKER_SIZE + RING * higher,
+            markeredgecolor=palette.PAGE,
+            markeredgewidth=1.0,
+            zorder=4 + len(MARKERS) + order,
+            label=f"_point-S{level}",
+        )
 
 
 def _heading(axes: Axes, part: FrontierSlice, level: int, order: int, total: int) -> None:
@@ -162,7 +175,7 @@ def _heading(axes: Axes, part: FrontierSlice, level: int, order: int, total: int
         clip_on=False,
         color=palette.level(level),
         marker=MARKERS[order % len(MARKERS)],
-        markersize=6.5,
+        markersize=MARKER_SIZE,
         linestyle="none",
         label="_legend",
     )
@@ -196,20 +209,19 @@ def _k_labels(axes: Axes, part: FrontierSlice, levels: Sequence[int]) -> None:
     for level in levels:
         here: dict[tuple[float, float], list[int]] = {}
         for c in part.at(level):
-            near = (c.AER.max.value, c.PR.value)
-            known = next((p for p in here if abs(p[0] - near[0]) < 0.02 and abs(p[1] - near[1]) < 0.02), near)
+            known = next((place for place in here if near(place, spot(c))), spot(c))
             here.setdefault(known, []).append(c.k)
-        for spot, ks in here.items():
-            spots.append(spot)
+        for place_of_label, ks in here.items():
+            spots.append(place_of_label)
             texts.append("k = " + ", ".join(str(k) for k in ks))
             colours.append(palette.level(level))
 
-    def pixels(spot: tuple[float, float]) -> tuple[float, float]:
-        x, y = axes.transData.transform(spot)
+    def pixels(point: tuple[float, float]) -> tuple[float, float]:
+        x, y = axes.transData.transform(point)
         return float(x), float(y)
 
-    paths = [[pixels((c.AER.max.value, c.PR.value)) for c in part.at(level)] for level in levels]
-    offsets = place([pixels(spot) for spot in spots], texts, SIZE - 1.5, tuple(axes.bbox.extents), paths)
+    paths = [[pixels(spot(c)) for c in part.at(level)] for level in levels]
+    offsets = place([pixels(point) for point in spots], texts, SIZE - 1.5, tuple(axes.bbox.extents), paths)
     for index, (dx, dy) in enumerate(offsets):
         axes.annotate(
             texts[index],

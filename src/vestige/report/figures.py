@@ -14,6 +14,7 @@ from vestige.audits.results import FrontierResult, Rate, ResidueResult
 from vestige.report import palette
 from vestige.report.charts import frontier, ladder, probes, style
 from vestige.report.slices import FrontierSlice, ResidueSlice, frontier_slices, probe_rates, residue_slices
+from vestige.report.spots import levels_meet
 from vestige.report.wording import share
 
 if TYPE_CHECKING:
@@ -69,6 +70,11 @@ def _of_frontier(part: FrontierSlice, suffix: str) -> tuple[Drawing, Drawing]:
             "The privacy–utility frontier: a line for each S through its k. Up is more recall, right is "
             "more extraction; the good corner is the upper left. The tinted area under a line is its PUA. "
             "Bars are exact 95 % intervals, across for the probe kind with the highest rate."
+            + (
+                " Where levels meet on one spot, the lower S is the outer marker."
+                if levels_meet(part)
+                else ""
+            )
             + _under(part.label),
             f"Privacy–utility frontier. {points}.",
         ),

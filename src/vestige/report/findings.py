@@ -10,7 +10,6 @@ from vestige.audits.results import (
     Derived,
     FrontierConfiguration,
     FrontierResult,
-    NotComputable,
     Rate,
     ResidueCell,
     ResidueResult,
@@ -23,6 +22,7 @@ from vestige.report.slices import (
     residue_slices,
     worst_probe,
 )
+from vestige.report.stored import still_stored
 from vestige.report.wording import level_name, listing, percent, percent_interval, plural, share
 from vestige.stats import clopper_pearson
 
@@ -119,9 +119,10 @@ def _laundering(part: FrontierSlice) -> list[Finding]:
             continue
         low, high = gain.bootstrap
         text = (
-            f"From S = 0 to {_level(level.S)} mean AER_max goes from {share(base.AER_max.value)} to "
-            f"{share(level.AER_max.value)} (difference {share(gain.value)}, {_bootstrap(gain)}), and mean "
-            f"PR from {share(base.PR.value)} to {share(level.PR.value)}."
+            f"From S = 0 to {_level(level.S)} extraction (AER_max, mean over k) goes from "
+            f"{share(base.AER_max.value)} to {share(level.AER_max.value)} (difference {share(gain.value)}, "
+            f"{_bootstrap(gain)}), and recall (PR, mean over k) from {share(base.PR.value)} to "
+            f"{share(level.PR.value)}."
         )
         if low <= 0 <= high and (low, high) != (0.0, 0.0):
             text += " The interval holds 0: at this n no change in extraction is shown."
@@ -235,47 +236,11 @@ def _ladder(part: ResidueSlice) -> list[Finding]:
 
 def _stored(part: ResidueSlice) -> list[Finding]:
     """What each deletion leaves in storage, answered or not."""
-    found: list[Finding] = []
-    for mode in part.modes:
-        if mode == "noop":
-            continue
-        left: list[str] = []
-        for name, block in (
-            ("text", "text_residue"),
-            ("parts of it", "partial_residue"),
-            ("vectors", "vector_residue"),
-        ):
-            for tier in ("raw", "summary"):
-                at: list[str] = []
-                for level in part.levels:
-                    cell = part.cell(mode, level)
-                    measure = None if cell is None else getattr(getattr(cell, block), tier)
-                    if measure is None or isinstance(measure, NotComputable) or not measure.value:
-                        continue
-                    at.append(f"{share(measure.value)} at S = {level}")
-                if at:
-                    left.append(f"{tier} {name} ({listing(at)})")
-        if left:
-            found.append(Finding(f"{mode} leaves the secret's traces in stored {listing(left)}.", "leak"))
-        found += _bytes_left(part, mode)
-    return found
-
-
-def _bytes_left(part: ResidueSlice, mode: str) -> list[Finding]:
-    """Dead bytes: said where a mode that leaves no live text still leaves the value in the files."""
-    at: list[str] = []
-    for level in part.levels:
-        cell = part.cell(mode, level)
-        if cell is None or isinstance(cell.storage.maintained, NotComputable):
-            continue
-        if cell.storage.maintained.events:
-            at.append(f"{cell.storage.maintained.events} of {cell.storage.maintained.n} at S = {level}")
-    if not at:
-        return []
     return [
-        Finding(
-            f"After {mode} and maintenance the store's files still hold its bytes in {listing(at)}.", "leak"
-        )
+        Finding(sentence, "leak")
+        for mode in part.modes
+        if mode != "noop"
+        for sentence in still_stored(part, mode)
     ]
 
 

@@ -34,7 +34,7 @@ def place(
     for (x, y), text in zip(points, texts, strict=True):
         half_width, half_height = 0.29 * size * len(text), 0.6 * size
         best: tuple[float, float, float, Box] | None = None
-        for reach in (1.0, 1.9):
+        for reach in (1.0, 1.9, 3.6, 5.6):
             for across, up in _DIRECTIONS:
                 dx = across * (half_width + 5 * reach)
                 dy = up * (half_height + (2.5 if across else 6) * reach)

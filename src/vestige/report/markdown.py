@@ -179,7 +179,7 @@ def _exchange(exchange: Exchange) -> Iterator[str]:
         yield ""
         for unit in holders:
             if unit.text is not None:
-                yield f"- {escape(unit.tier)} {unit.score:.2f}: {escape(unit.text)}"
+                yield f"- {escape(unit.tier)}, similarity {unit.score:.2f}: {escape(unit.text)}"
         yield ""
 
 

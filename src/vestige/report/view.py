@@ -18,7 +18,7 @@ from vestige.report.paper_table import beside_the_paper
 from vestige.report.published import CAVEATS, CITATION
 from vestige.report.slices import frontier_slices, residue_slices
 from vestige.report.tables import Table
-from vestige.report.wording import plural
+from vestige.report.wording import listing, plural
 
 __all__ = ["Block", "Part", "View", "view"]
 
@@ -164,11 +164,20 @@ def _provenance(results: Sequence[Result]) -> tuple[tuple[str, str], ...]:
         name = _TITLES[result.audit]
         rows.append((f"{name}, plan SHA-256", result.plan_sha256))
         rows.append((f"{name}, data SHA-256", result.data_sha256))
-        if result.agent_configuration:
-            knobs = ", ".join(f"{key} = {value}" for key, value in sorted(result.agent_configuration.items()))
-            rows.append((f"{name}, agent configuration", knobs))
+        if knobs := _knobs(result):
+            rows.append((f"{name}, agent configuration", ", ".join(knobs)))
     rows.append(("Vestige", ", ".join(dict.fromkeys(result.vestige_version for result in results))))
     return tuple(dict.fromkeys(rows))
+
+
+def _knobs(result: Result) -> list[str]:
+    """The agent's settings, and what the deletion ladder gave it for `raw_plus_resummarize`."""
+    knobs = [f"{key} = {value}" for key, value in sorted(result.agent_configuration.items())]
+    if isinstance(result, ResidueResult):
+        used = sorted({cell.supersede for cell in result.cells if cell.supersede})
+        if used:
+            knobs.append(f"supersede = {listing(used)} (raw_plus_resummarize alone)")
+    return knobs
 
 
 def _parts(results: Sequence[Result]) -> tuple[Part, ...]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from vestige.records import JsonScalar, Record
+from vestige.records import JsonScalar, Record, Tool
 from vestige.runs.steps import Episode
 
 __all__ = ["AgentSpec", "DataRef", "ModelSpec", "Plan", "Probe", "canonical_json", "generator", "seed_for"]
@@ -50,6 +50,17 @@ class Probe(Record):
     """Measurements made while the models are at hand and recorded with the exchange: cosine, judge."""
     now: str | None = None
     """The date of the question."""
+    tools: tuple[Tool, ...] = ()
+    """What the agent may call in answering it."""
+    choices: tuple[str, ...] = ()
+    """The options of a decision task, in the order shown; the text names them too."""
+    session: str | None = None
+    """A session to continue; None: a new one."""
+    write_back: bool = False
+    """Whether the exchange may leave a trace in memory."""
+    max_tokens: Annotated[int, Field(gt=0)] = 300
+    trace: bool = False
+    """Whether the agent is asked for what it sends to its model: only where somebody looks at it, since it is long."""
 
 
 class AgentSpec(Record):
@@ -72,6 +83,8 @@ class ModelSpec(Record):
     scorer_embedder: str
     """The embedder of PR's cosine."""
     judge: str | None = None
+    adaptive: str | None = None
+    """The auxiliary model that writes adaptive questions."""
     temperature: float = 0.0
     deterministic: bool = False
 

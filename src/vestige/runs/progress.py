@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from vestige.runs.engine import Event
+from vestige.runs.services import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,8 @@ def _bar(title: str, total: int, done: int) -> Generator[Callable[[Event], None]
             nonlocal failed
             if event.kind == "exchange":
                 bar.advance(task)
+            elif event.kind == "group_retry":
+                bar.advance(task, -event.void)
             elif event.kind == "episode_failed":
                 failed += 1
                 bar.update(task, note=f"{failed} episodes failed")
@@ -64,22 +66,28 @@ def _bar(title: str, total: int, done: int) -> Generator[Callable[[Event], None]
 
 def _lines(title: str, total: int, done: int) -> Generator[Callable[[Event], None]]:
     began = last = time.monotonic()
-    first, seen = done, done
+    made, seen = 0, done
 
     def say(text: str) -> None:
         print(f"{title}: {text}", file=sys.stderr, flush=True)
 
     def on_event(event: Event) -> None:
-        nonlocal last, seen
+        nonlocal last, made, seen
         if event.kind == "episode_failed":
             say(f"episode {event.episode} failed: {event.detail}")
+        if event.kind == "group_retry":
+            seen -= event.void
+            say(f"pair {event.episode} begins again: {event.detail}")
+        elif event.kind == "group_failed":
+            say(f"pair {event.episode} failed: {event.detail}")
         if event.kind != "exchange":
             return
+        made += 1
         seen += 1
         now = time.monotonic()
         if now - last >= PLAIN_EVERY and seen < total:
             last = now
-            left = (now - began) / max(1, seen - first) * (total - seen)
+            left = (now - began) / made * (total - seen)
             say(f"{seen} of {total} exchanges, about {_duration(left)} left")
 
     say(f"{total - done} exchanges to go" + (f", {done} done before" if done else ""))

@@ -10,6 +10,8 @@ from vestige.records import JsonScalar, Record, RemovalRequest
 
 __all__ = [
     "Ask",
+    "AskAdaptively",
+    "Await",
     "Configure",
     "Converse",
     "EndSession",
@@ -17,12 +19,19 @@ __all__ = [
     "Forget",
     "Inspect",
     "Maintain",
+    "Reset",
+    "Restart",
     "Restore",
     "Scan",
     "Settle",
+    "Sham",
     "Snapshot",
     "Step",
+    "Who",
 ]
+
+Who = Literal["user", "sibling"]
+"""The episode's own user, or another user of the same agent."""
 
 
 class Converse(Record):
@@ -31,12 +40,14 @@ class Converse(Record):
     do: Literal["converse"] = "converse"
     session: str
     """SHA-256 of the session's blob in the run folder."""
+    who: Who = "user"
 
 
 class EndSession(Record):
     """Tell the agent that the session is over: it may summarize."""
 
     do: Literal["end_session"] = "end_session"
+    who: Who = "user"
 
 
 class Settle(Record):
@@ -60,6 +71,23 @@ class Ask(Record):
     """Id of the probe in the plan."""
     labels: dict[str, JsonScalar] = Field(default_factory=dict)
     """What the scorer must know of the state the probe met, such as k and the deletion mode."""
+    who: Who = "user"
+    repeat: int = 0
+    """Which time this probe is put in the episode; it changes the seed."""
+
+
+class AskAdaptively(Record):
+    """Put a probe, then let an auxiliary model, which sees the transcript so far, write the next question, a fixed
+    number of times: at most `rounds` + 1 exchanges, labelled with their `round`, 0 for the probe itself.
+    """
+
+    do: Literal["ask_adaptively"] = "ask_adaptively"
+    policy: str
+    """Name of a policy of `Services.policies`."""
+    rounds: Annotated[int, Field(ge=1, le=100)]
+    probe: str
+    """Id of the probe the exchanges are recorded under; its text is the first question."""
+    labels: dict[str, JsonScalar] = Field(default_factory=dict)
 
 
 class Forget(Record):
@@ -68,6 +96,48 @@ class Forget(Record):
     do: Literal["forget"] = "forget"
     request: RemovalRequest
     labels: dict[str, JsonScalar] = Field(default_factory=dict)
+    who: Who = "user"
+
+
+class Sham(Record):
+    """Go through the same interface for a planted decoy, so that the procedure alone can be told from the removal."""
+
+    do: Literal["sham"] = "sham"
+    request: RemovalRequest
+    labels: dict[str, JsonScalar] = Field(default_factory=dict)
+    who: Who = "user"
+
+
+class Await(Record):
+    """Wait for the removals asked for so far: poll their receipts and look for the texts, until they are gone.
+
+    Three times are recorded apart, in seconds after the last request was answered: completion as the agent signals it,
+    visible absence, and physical clean-up, each None where it was not seen within the limit. Where every receipt came
+    back completed and nothing can be polled, it costs one look.
+    """
+
+    do: Literal["await"] = "await"
+    needles: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
+    """Texts by label that must no longer be in what `inspect` shows (visible absence) or in the bytes of `storage`
+    (physical clean-up); only labels are recorded."""
+    limit: Annotated[float, Field(ge=0, le=86_400)] = 30.0
+    """Seconds; afterwards the script goes on, and the record says that the removal was still pending."""
+    interval: Annotated[float, Field(gt=0, le=3_600)] = 0.2
+    labels: dict[str, JsonScalar] = Field(default_factory=dict)
+    who: Who = "user"
+
+
+class Reset(Record):
+    """Drop everything that is kept of the user."""
+
+    do: Literal["reset"] = "reset"
+    who: Who = "user"
+
+
+class Restart(Record):
+    """A fresh process over the same storage, or as near to it as the agent can come."""
+
+    do: Literal["restart"] = "restart"
 
 
 class Maintain(Record):
@@ -103,6 +173,7 @@ class Inspect(Record):
     candidates: str | None = None
     """SHA-256 of a blob, a JSON list of sentences whose embeddings are recorded once."""
     labels: dict[str, JsonScalar] = Field(default_factory=dict)
+    who: Who = "user"
 
 
 class Scan(Record):
@@ -120,7 +191,12 @@ Step = Annotated[
     | Settle
     | Configure
     | Ask
+    | AskAdaptively
     | Forget
+    | Sham
+    | Await
+    | Reset
+    | Restart
     | Maintain
     | Snapshot
     | Restore
@@ -139,4 +215,7 @@ class Episode(Record):
     knobs: dict[str, JsonScalar] = Field(default_factory=dict)
     """How the agent is configured when it is opened."""
     labels: dict[str, JsonScalar] = Field(default_factory=dict)
+    group: str | None = None
+    """Episodes of one group count together or not at all: the arms of a pair. They run one after the other, in the
+    order of the plan, and a failed one has the whole group redone."""
     steps: tuple[Step, ...]

@@ -1,7 +1,9 @@
 """The record store: append-only JSON lines, one writer a file, read back past a kill at any moment.
 
 A line is `{"schema", "kind", "episode", "attempt", "step", "probe", "repeat", "labels", "body"}`. An attempt at an
-episode counts once its `episode_end` line says `done`; every other attempt is left where it is and ignored.
+episode counts once its `episode_end` line says `done`, and where the episode belongs to a group, once the group's
+`group_end` line says so of the same attempt. Every other attempt is left where it is: one that ended with a failure can
+be read for what was seen before it failed, one that was cut off counts for nothing.
 """
 
 from __future__ import annotations
@@ -9,15 +11,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field, ValidationError
 from pydantic_core import from_json, to_json
 
-from vestige.errors import IntegrityError, StorageError
-from vestige.records import JsonScalar, Record
+from vestige.errors import IntegrityError, StorageError, complaint
+from vestige.records import JsonScalar, Record, Reply
 
-__all__ = ["MAX_LINE", "Attempts", "Line", "RecordWriter", "read_attempts", "read_counted", "read_lines"]
+__all__ = [
+    "MAX_LINE",
+    "Attempts",
+    "FailedLine",
+    "Line",
+    "RecordWriter",
+    "read_attempts",
+    "read_counted",
+    "read_lines",
+]
 
 SCHEMA = 1
 MAX_LINE = 256 * 1024 * 1024
@@ -27,6 +38,7 @@ MAX_LINE = 256 * 1024 * 1024
 class Line(Record):
     """One line of a records file."""
 
+    counted: ClassVar[bool] = True
     schema_version: int
     kind: str
     episode: str
@@ -36,6 +48,19 @@ class Line(Record):
     repeat: int = 0
     labels: dict[str, JsonScalar] = Field(default_factory=dict)
     body: Any = None
+
+
+class FailedLine(Line):
+    """A line of an attempt that ended with a failure: what was seen in it was seen, its silence means nothing."""
+
+    counted: ClassVar[bool] = False
+
+
+class _Exchange(Record):
+    """What every exchange must hold to be scored."""
+
+    reply: Reply
+    measures: dict[str, JsonScalar] = Field(default_factory=dict)
 
 
 class RecordWriter:
@@ -130,19 +155,31 @@ def read_lines(folder: Path) -> Iterator[Line]:
     Raises:
         IntegrityError: A line that is not the torn last one cannot be read.
     """
+    return (line for _, line in _placed_lines(folder))
+
+
+def _placed_lines(folder: Path) -> Iterator[tuple[str, Line]]:
+    """Every whole line with its file and number."""
     for path in sorted(folder.glob("records-*.jsonl")):
         for number, data in _raw_lines(path):
             try:
                 line = Line.model_validate(from_json(data))
-            except (ValueError, ValidationError) as error:
+            except ValidationError as error:
+                raise IntegrityError(f"{path.name}:{number}: not a record: {complaint(error)}") from None
+            except ValueError as error:
                 raise IntegrityError(
-                    f"{path.name}:{number}: not a record: {str(error).splitlines()[0]}"
+                    f"{path.name}:{number}: not a record: not JSON: {_reason(error)}"
                 ) from None
             if line.schema_version > SCHEMA:
                 raise IntegrityError(
                     f"{path.name}:{number}: schema {line.schema_version} is newer than this version reads ({SCHEMA})"
                 )
-            yield line
+            yield f"{path.name}:{number}", line
+
+
+def _reason(error: ValueError) -> str:
+    """The parser's reason without its place, which counts from the start of the line and not of the file."""
+    return str(error).partition(" at line ")[0]
 
 
 class Attempts(Record):
@@ -151,49 +188,118 @@ class Attempts(Record):
     done: dict[str, int]
     """The attempt that counts."""
     failed: dict[str, str]
-    """Reason of the last failure, for episodes that never got done."""
+    """Reason of the last failure, for episodes that never got done: their own, or their group's."""
     begun: dict[str, int]
     """The highest attempt begun."""
     plans: tuple[str, ...] = ()
     """SHA-256 of the plans that the records were made under."""
+    failed_attempts: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    """Attempts that ended with a failure of the episode, or of another one of its group, in ascending order. An attempt
+    that was cut off by a kill is not one of them."""
+    spent: dict[str, int] = Field(default_factory=dict)
+    """How many of them there were since the last call of the engine that came to its end."""
 
 
 def read_attempts(folder: Path) -> Attempts:
-    """Which attempt of each episode counts: the first that was completed."""
-    done: dict[str, int] = {}
-    failed: dict[str, str] = {}
-    begun: dict[str, int] = {}
-    plans: set[str] = set()
+    """Which attempt of each episode counts: the first that was completed, with its group where it has one."""
+    reader = _AttemptsReader()
     for line in read_lines(folder):
+        reader.read(line)
+    return reader.attempts()
+
+
+class _AttemptsReader:
+    def __init__(self) -> None:
+        self.done: dict[str, int] = {}
+        self.failed: dict[str, str] = {}
+        self.begun: dict[str, int] = {}
+        self.plans: set[str] = set()
+        self.lost: dict[str, set[int]] = {}
+        self.spent: dict[str, int] = {}
+        self.grouped: set[str] = set()
+        self.ended: set[tuple[str, int]] = set()
+        self.whole: set[tuple[str, int]] = set()
+
+    def read(self, line: Line) -> None:
+        body: dict[str, Any] = line.body if isinstance(line.body, dict) else {}
+        ok = body.get("status") == "done"
+        reason = str(body.get("reason", ""))
         if line.kind == "episode_begin":
-            begun[line.episode] = max(begun.get(line.episode, 0), line.attempt)
+            self.begun[line.episode] = max(self.begun.get(line.episode, 0), line.attempt)
             if isinstance(line.body, dict):
-                plans.add(str(line.body.get("plan_sha256")))
+                self.plans.add(str(body.get("plan_sha256")))
+            if body.get("group") is not None:
+                self.grouped.add(line.episode)
         elif line.kind == "episode_end" and isinstance(line.body, dict):
-            if line.body.get("status") == "done":
-                done.setdefault(line.episode, line.attempt)
-            else:
-                failed[line.episode] = str(line.body.get("reason", ""))
-    return Attempts(
-        done=done,
-        failed={e: r for e, r in failed.items() if e not in done},
-        begun=begun,
-        plans=tuple(sorted(plans)),
-    )
+            self.ended.add((line.episode, line.attempt))
+            if ok:
+                self.whole.add((line.episode, line.attempt))
+            if line.episode not in self.grouped:
+                self.settle(line.episode, line.attempt, ok, reason)
+        elif line.kind == "call_end":
+            self.spent.clear()
+        elif line.kind == "group_end" and body:
+            named = body.get("episodes")
+            members = [str(e) for e in named] if isinstance(named, list) else []
+            if ok and not all((e, line.attempt) in self.whole for e in members):
+                return  # it says more than the record holds
+            for episode in members:
+                self.settle(episode, line.attempt, ok, reason)
+
+    def settle(self, episode: str, attempt: int, ok: bool, reason: str) -> None:
+        """Take down how an attempt ended."""
+        if ok:
+            self.done.setdefault(episode, attempt)
+            return
+        self.failed[episode] = reason
+        if (episode, attempt) in self.ended:
+            self.lost.setdefault(episode, set()).add(attempt)
+            self.spent[episode] = self.spent.get(episode, 0) + 1
+
+    def attempts(self) -> Attempts:
+        return Attempts(
+            done=self.done,
+            failed={e: r for e, r in self.failed.items() if e not in self.done},
+            begun=self.begun,
+            plans=tuple(sorted(self.plans)),
+            failed_attempts={e: tuple(sorted(n)) for e, n in sorted(self.lost.items())},
+            spent=self.spent,
+        )
 
 
-def read_counted(folder: Path, attempts: Attempts, kinds: frozenset[str]) -> Iterator[Line]:
+def read_counted(
+    folder: Path, attempts: Attempts, kinds: frozenset[str], *, failed: bool = False
+) -> Iterator[Line]:
     """The lines of the attempts that count, of the given kinds, each once.
 
+    Args:
+        folder: The run's folder.
+        attempts: What `read_attempts` found in it.
+        kinds: Kinds of line.
+        failed: Yield the lines of `Attempts.failed_attempts` too, as `FailedLine`, whose `counted` is False.
+
     Raises:
-        IntegrityError: A line stands there twice, or has no content.
+        IntegrityError: A line stands there twice, has no content, or holds no reply where it should.
     """
-    seen: set[tuple[str, int, str, int]] = set()
-    for line in read_lines(folder):
-        if line.kind in kinds and attempts.done.get(line.episode) == line.attempt:
-            key = (line.episode, line.step, line.kind, line.repeat)
-            if key in seen or not isinstance(line.body, dict):
-                what = "stands there twice" if key in seen else "has no content"
-                raise IntegrityError(f"{folder}: the record of {line.episode}, step {line.step}, {what}")
-            seen.add(key)
-            yield line
+    seen: set[tuple[str, int, int, str, int]] = set()
+    for place, line in _placed_lines(folder):
+        if line.kind not in kinds:
+            continue
+        counts = attempts.done.get(line.episode) == line.attempt
+        if not counts and not (failed and line.attempt in attempts.failed_attempts.get(line.episode, ())):
+            continue
+        key = (line.episode, line.attempt, line.step, line.kind, line.repeat)
+        if key in seen or not isinstance(line.body, dict):
+            what = "stands there twice" if key in seen else "has no content"
+            raise IntegrityError(f"{place}: the record of {line.episode}, step {line.step}, {what}")
+        seen.add(key)
+        if line.kind == "exchange":
+            _check_exchange(place, line.body)
+        yield line if counts else FailedLine(**dict(line))
+
+
+def _check_exchange(place: str, body: dict[str, Any]) -> None:
+    try:
+        _Exchange.model_validate({name: body[name] for name in ("reply", "measures") if name in body})
+    except ValidationError as error:
+        raise IntegrityError(f"{place}: not the record of an exchange: {complaint(error)}") from None

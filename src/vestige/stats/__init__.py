@@ -1,4 +1,4 @@
-"""Intervals, resampling, the privacy–utility area and agreement: what results are computed with.
+"""Intervals, equivalence, sequences, power, resampling, areas, agreement: what results are computed with.
 
 Names are handed out lazily, so that importing the package costs nothing until a number is needed.
 """
@@ -17,31 +17,64 @@ if TYPE_CHECKING:
         episodes_for_zero_event_bound,
         zero_event_upper_bound,
     )
+    from vestige.stats.multiplicity import holm
+    from vestige.stats.paired import Equivalence, equivalence
+    from vestige.stats.power import (
+        Reach,
+        equivalence_power,
+        pairs_for_bound,
+        pairs_for_equivalence,
+        reachable,
+    )
     from vestige.stats.resampling import bootstrap, percentile_interval, resample_indices
+    from vestige.stats.sequential import difference_sequence, rate_sequence
+    from vestige.stats.tango import tango_interval
 
 __all__ = [
+    "Equivalence",
     "Interval",
+    "Reach",
     "bootstrap",
     "clopper_pearson",
     "cohen_kappa",
+    "difference_sequence",
     "episodes_for_zero_event_bound",
+    "equivalence",
+    "equivalence_power",
     "frontier_steps",
+    "holm",
+    "pairs_for_bound",
+    "pairs_for_equivalence",
     "percentile_interval",
     "privacy_utility_auc",
+    "rate_sequence",
+    "reachable",
     "resample_indices",
+    "tango_interval",
     "zero_event_upper_bound",
 ]
 
 _HOME = {
+    "Equivalence": "paired",
     "Interval": "intervals",
+    "Reach": "power",
     "bootstrap": "resampling",
     "clopper_pearson": "intervals",
     "cohen_kappa": "agreement",
+    "difference_sequence": "sequential",
     "episodes_for_zero_event_bound": "intervals",
+    "equivalence": "paired",
+    "equivalence_power": "power",
     "frontier_steps": "frontier",
+    "holm": "multiplicity",
+    "pairs_for_bound": "power",
+    "pairs_for_equivalence": "power",
     "percentile_interval": "resampling",
     "privacy_utility_auc": "frontier",
+    "rate_sequence": "sequential",
+    "reachable": "power",
     "resample_indices": "resampling",
+    "tango_interval": "tango",
     "zero_event_upper_bound": "intervals",
 }
 

@@ -13,6 +13,7 @@ __all__ = [
     "Interval",
     "check_confidence",
     "clopper_pearson",
+    "count_of",
     "episodes_for_zero_event_bound",
     "zero_event_upper_bound",
 ]
@@ -73,7 +74,7 @@ def clopper_pearson(events: SupportsIndex, n: SupportsIndex, confidence: float =
     """
     from scipy.special import betainccinv, betaincinv
 
-    hits, trials = _count("events", events), _count("n", n)
+    hits, trials = count_of("events", events), count_of("n", n)
     if trials < 1:
         raise ValueError(f"n={trials}: an interval needs at least one trial")
     if not 0 <= hits <= trials:
@@ -93,7 +94,7 @@ def zero_event_upper_bound(n: SupportsIndex, confidence: float = 0.95) -> float:
         ValueError: `n` is below 1, or the confidence is out of range.
         TypeError: `n` is not an integer.
     """
-    trials = _count("n", n)
+    trials = count_of("n", n)
     if trials < 1:
         raise ValueError(f"n={trials}: a bound needs at least one trial")
     return -math.expm1(math.log(1.0 - check_confidence(confidence)) / trials)
@@ -124,7 +125,12 @@ def episodes_for_zero_event_bound(bound: float, confidence: float = 0.95) -> int
         return n
 
 
-def _count(name: str, value: SupportsIndex) -> int:
+def count_of(name: str, value: SupportsIndex) -> int:
+    """`value` as an integer.
+
+    Raises:
+        TypeError: It is not one; the message calls it `name`.
+    """
     try:
         return operator.index(value)
     except TypeError:

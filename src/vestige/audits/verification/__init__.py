@@ -1,0 +1,1 @@
+"""Counterfactual deletion verification: does anything still depend on what was removed?"""

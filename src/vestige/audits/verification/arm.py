@@ -1,0 +1,387 @@
+"""One attempt at one arm of a pair, scored line by line."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import cast
+
+from pydantic import ValidationError
+
+from vestige.agents.protocol import Channel
+from vestige.audits.findings import Finding
+from vestige.audits.verification.attribution import Echoes, told_by
+from vestige.audits.verification.fragments import put_together
+from vestige.audits.verification.looking import Known, Look, Looker, Reading
+from vestige.audits.verification.needles import foreign_conditions, needles_found
+from vestige.audits.verification.pairs import Pair
+from vestige.audits.verification.scored import nearness, sighting_values
+from vestige.audits.verification.settings import (
+    PHASES,
+    Condition,
+    Grade,
+    Phase,
+    TargetKind,
+    VerificationSettings,
+)
+from vestige.audits.verification.tally import AFTER
+from vestige.audits.verification.tasks import adopted, measured, used_again
+from vestige.audits.verification.vectors import standing_vectors
+from vestige.channels import Observation, artifacts, exchange, scan
+from vestige.errors import IntegrityError, complaint
+from vestige.records import JsonScalar, Receipt, Reply
+from vestige.runs.folder import RunFolder
+from vestige.runs.inspection import InspectionBody, SeenArtifact, rebuild
+from vestige.runs.plan import Plan, Probe
+from vestige.runs.steps import Ask, Episode, Forget, Sham
+from vestige.runs.store import Line
+from vestige.runs.waiting import Waited
+
+__all__ = ["Arm"]
+
+
+class Arm:
+    """Reads the lines of one attempt in their order; `findings` grows as they come.
+
+    Args:
+        plan: The plan, for its probes and steps.
+        folder: The run's folder, for what was told.
+        episode: The arm's script.
+        pair: The fixture.
+        settings: The plan's own settings.
+        owners: Whose every nonce is.
+        attempt: Which attempt it is.
+        counted: Whether it is the one that counts.
+        known: Shared by the arms of a pair; see `Looker`.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        folder: RunFolder,
+        episode: Episode,
+        pair: Pair,
+        settings: VerificationSettings,
+        owners: Mapping[str, str],
+        attempt: int,
+        counted: bool,
+        known: Known,
+    ) -> None:
+        self._plan, self._episode = plan, episode
+        self._pair, self._settings, self._attempt, self._counted = pair, settings, attempt, counted
+        self.condition: Condition = cast("Condition", str(episode.labels.get("condition", "")))
+        self._looker = Looker(pair, self.condition, settings, episode.id, owners, known)
+        self._echoes = Echoes(self._looker.values, told_by(folder, episode))
+        self._inspected: dict[str, InspectionBody] = {}
+        self._first: dict[str, SeenArtifact] = {}
+        self._live: set[TargetKind] = set()
+        self._looked: Counter[str] = Counter()
+        self._fragments: list[tuple[Channel, str]] = []
+        self._receipts = 0
+        self._options_told = False
+        self._placed: dict[tuple[int, int, str], int] = {}
+        self.findings: list[Finding] = []
+
+    # ------------------------------------------------------------------------------------------ lines
+
+    def read(self, line: Line) -> None:
+        """Score one line.
+
+        Raises:
+            IntegrityError: It is not what a line of its kind must be.
+        """
+        try:
+            match line.kind:
+                case "exchange":
+                    self._exchange(line)
+                case "artifacts":
+                    self._artifacts(line)
+                case "scan":
+                    self._scan(line)
+                case "receipt" | "removal_failed":
+                    self._receipt(line)
+                case "waited":
+                    self._waited(line)
+                case "unavailable":
+                    what = str(line.body.get("step", ""))[:40]
+                    self._add(line, self._labels(line), f"unavailable:{what}", {"step": what})
+                case "episode_end":
+                    self._end(line)
+                case _:
+                    pass
+        except ValidationError as error:
+            raise IntegrityError(
+                f"the record of {line.episode}, step {line.step}: not {line.kind}: {complaint(error)}"
+            ) from None
+
+    def _exchange(self, line: Line) -> None:
+        probe = self._plan.probes.get(line.probe or "")
+        if probe is None:
+            raise IntegrityError(
+                f"the record of {line.episode}, step {line.step}: its probe is not in the plan"
+            )
+        reply = Reply.model_validate(line.body["reply"])
+        labels = self._labels(line, probe)
+        if line.labels.get("phase") == "reintroduced":
+            if probe.kind == "reintroduction":
+                target = line.labels.get("target")
+                self._task(line, labels, "reintroduced", used_again(self._looker, reply, target))
+            return
+        for observation in exchange(reply):
+            self._observed(line, labels, observation, self._reading(probe, observation.channel))
+            if probe.kind == "summary" and observation.channel == "answer":
+                asked_for = observation.model_copy(update={"channel": "summary"})
+                self._observed(line, labels, asked_for, "free")
+        self._options_told |= probe.kind == "choice"
+        for kind, values in measured(self._pair, probe, reply, str(labels["who"])):
+            self._add(line, labels, kind, values)
+        if probe.kind == "correction":
+            forms, target = self._settings.observer.normalisations, line.labels.get("target")
+            done = adopted(self._pair, self.condition, self._looker, forms, reply, target)
+            self._task(line, labels, "corrected", done)
+
+    def _reading(self, probe: Probe, channel: Channel) -> Reading:
+        """A decision task names the options: what is said to it is no evidence, what was retrieved for it is."""
+        if channel == "retrieval":
+            return "free"
+        if probe.kind == "choice":
+            return "prompted"
+        kept = channel in ("tool_results", "memory_writes")  # a tool may have kept what was chosen
+        return "named" if kept and self._options_told else "free"
+
+    def _task(self, line: Line, labels: dict[str, JsonScalar], kind: str, done: bool) -> None:
+        outcome = "success" if done else "failure"
+        self._add(line, labels, kind, {"outcome": outcome, "target": line.labels.get("target")})
+
+    def _artifacts(self, line: Line) -> None:
+        body = InspectionBody.model_validate(line.body)
+        base = self._inspected.get(body.baseline or "")
+        state = rebuild(body, base)
+        if body.baseline is None:
+            self._inspected[body.name] = body
+            self._first = self._first or state
+        phase = self._phase(line, body.name)
+        if phase is None:
+            return
+        labels = self._labels(line) | {"phase": phase}
+        # What stands there before the boundary was written too, so that it can serve as the channel's control.
+        new = frozenset(i for i in state if body.baseline is None or i not in self._first)
+        fresh = (
+            {state[i].text for i in new} if self._options_told and body.baseline is not None else set[str]()
+        )
+        live: set[TargetKind] = set()
+        for observation in artifacts(state, self._first, new):
+            if observation.channel == "vectors":
+                self._looked[f"{phase}:vectors"] += observation.items
+                continue
+            for look in self._observed(line, labels, observation, "free", fresh):
+                if observation.channel == "storage" and look.state == "confirmed":
+                    live.add(look.target)
+        self._live = live
+        self._vectors(line, labels, state)
+
+    def _vectors(self, line: Line, labels: dict[str, JsonScalar], state: Mapping[str, SeenArtifact]) -> None:
+        for kind in self._looker.kinds:
+            standing = standing_vectors(
+                self._first or state, state, lambda text, k=kind: self._looker.holds(k, text)
+            )
+            for grade in ("live_row", "vector_only"):
+                if count := standing.get(grade):
+                    look = Look(kind, "vector", "confirmed", count)
+                    self._sighting(line, labels, "vectors", grade, look)
+                    break
+
+    def _scan(self, line: Line) -> None:
+        phase = self._phase(line)
+        if phase is None:
+            return
+        labels = self._labels(line) | {"phase": phase}
+        dead: set[TargetKind] = set(self._looker.kinds) - self._live
+        for kinds, is_live in ((self._live, True), (dead, False)):
+            for observation in scan(line.body, is_live):
+                if is_live:
+                    self._looked[f"{phase}:{observation.channel}"] += observation.items
+                for look in needles_found(observation.found, kinds, self._settings):
+                    self._sighting(line, labels, observation.channel, observation.grade, look)
+                if not is_live:
+                    self._foreign_bytes(line, labels, observation)
+
+    def _foreign_bytes(self, line: Line, labels: dict[str, JsonScalar], seen: Observation) -> None:
+        for condition in foreign_conditions(seen.found, exposed="nonce" in self._looker.kinds):
+            look = Look("nonce", "verbatim", "confirmed", 1)
+            owner = f"{self._episode.instance}/{condition}"
+            self._sighting(line, labels, seen.channel, seen.grade, look, owner)
+
+    def _receipt(self, line: Line) -> None:
+        sham = bool(line.labels.get("sham"))
+        self._request(line.step)
+        values: dict[str, JsonScalar] = {
+            "accepted": False,
+            "completed": False,
+            "sham": sham,
+            "message_sha256": "",
+        }
+        if line.kind == "receipt":
+            receipt = Receipt.model_validate(line.body)
+            self._echoes.add(receipt.message)
+            digest = hashlib.sha256(receipt.message.encode("utf-8", "replace")).hexdigest()
+            values |= {
+                "accepted": receipt.accepted,
+                "completed": receipt.completed,
+                "message_sha256": digest,
+            }
+        self._add(line, self._labels(line), f"receipt:{self._receipts}", values)
+        self._receipts += 1
+
+    def _request(self, step: int) -> None:
+        if 0 <= step < len(self._episode.steps):
+            asked = self._episode.steps[step]
+            if isinstance(asked, Forget | Sham):
+                self._echoes.add(asked.request.description)
+
+    def _waited(self, line: Line) -> None:
+        waited = Waited.model_validate(line.body)
+        for receipt in waited.receipts:
+            self._echoes.add(receipt.message)
+        values: dict[str, JsonScalar] = {"pending": waited.pending}
+        for name in ("completed", "visible_absence", "physical_cleanup"):
+            if getattr(waited, name) is not None:
+                values[name] = "seen"
+            else:
+                values[name] = "unobservable" if name in waited.reasons else "not_seen"
+        self._add(line, self._labels(line), "waited", values)
+
+    def _end(self, line: Line) -> None:
+        """The attempt is over: what only all of it shows, and how much of it was looked at."""
+        self._together()
+        labels = self._labels(line)
+        looked: dict[str, JsonScalar] = {k: v for k, v in sorted(self._looked.items()) if v}
+        self.findings.append(self._finding(-1, None, "observed", labels, looked))
+        if not self._counted:
+            body = line.body if isinstance(line.body, dict) else {}
+            failed = body.get("status") != "done"
+            reason = str(body.get("reason", "")).partition(":")[0][:60] if failed else "its pair failed"
+            self.findings.append(self._finding(-1, None, "incomplete", labels, {"reason": reason}))
+        self._inspected.clear()
+        self._first = {}
+        self._fragments.clear()
+
+    # -------------------------------------------------------------------------------------- sightings
+
+    def _observed(
+        self,
+        line: Line,
+        labels: dict[str, JsonScalar],
+        seen: Observation,
+        reading: Reading,
+        fresh: Collection[str] = (),
+    ) -> list[Look]:
+        """Look at one observation: count it, and note every sighting."""
+        phase = str(labels["phase"])
+        self._looked[f"{phase}:{seen.channel}"] += seen.items
+        texts: list[str] = []
+        for text in seen.texts:
+            kept, echo = self._echoes.strip(seen.channel, text)
+            self._looked[f"request:{seen.channel}"] += echo
+            texts.append(kept)
+        looks = self._looker.own(texts, reading, fresh)
+        for look in looks:
+            self._sighting(line, labels, seen.channel, seen.grade, look)
+        for owner, count in self._looker.others(texts).items():
+            look = Look("nonce", "verbatim", "confirmed", count)
+            self._sighting(line, labels, seen.channel, seen.grade, look, owner)
+        if self._settings.observer.combine_fragments and phase in AFTER and labels["who"] == "user":
+            self._fragments.extend((seen.channel, t) for t in texts if self._looker.part_of(t))
+        return looks
+
+    def _together(self) -> None:
+        labels = self._plain_labels() | {"phase": "delayed", "who": "user"}
+        for channel, look in put_together(self._fragments, self._looker, list(self.findings)):
+            kind = f"sighting:{channel}:nonce:{look.form}"
+            values = sighting_values(channel, "served", look, "")
+            self.findings.append(self._finding(-1, None, kind, labels, values))
+
+    def _sighting(
+        self,
+        line: Line,
+        labels: dict[str, JsonScalar],
+        channel: Channel,
+        grade: Grade,
+        look: Look,
+        owner: str = "",
+    ) -> None:
+        kind = f"sighting:{channel}:{look.target}" + (f":{owner}" if owner else "")
+        values = sighting_values(channel, grade, look, owner)
+        place = (line.step, line.repeat, kind)
+        if place not in self._placed:
+            self._placed[place] = len(self.findings)
+            self._add(line, labels, kind, values)
+            return
+        # One finding a place: the confirmed state, then the nearest grade, stands for all of it.
+        earlier = self.findings[self._placed[place]]
+        best = min(earlier.values, values, key=nearness)
+        count = int(earlier.values["count"] or 0) + look.count
+        merged = earlier.model_copy(update={"values": {**best, "count": count}})
+        self.findings[self._placed[place]] = merged
+
+    # ---------------------------------------------------------------------------------------- helpers
+
+    def _phase(self, line: Line, name: str = "") -> Phase | None:
+        phase = line.labels.get("phase", name)
+        return cast("Phase", phase) if phase in PHASES and phase != "reintroduced" else None
+
+    def _plain_labels(self) -> dict[str, JsonScalar]:
+        labels: dict[str, JsonScalar] = {
+            "condition": self.condition,
+            "pair": self._episode.instance,
+            "complete": self._counted,
+        }
+        return labels if self._counted else labels | {"attempt": self._attempt}
+
+    def _labels(self, line: Line, probe: Probe | None = None) -> dict[str, JsonScalar]:
+        """Of the episode and the step."""
+        labels = self._plain_labels()
+        if "phase" in line.labels:
+            labels["phase"] = line.labels["phase"]
+        for name in ("family", "target", "order", "round"):
+            if name in line.labels:
+                labels[name] = line.labels[name]
+        if line.repeat:
+            labels["repeat"] = line.repeat
+        if probe is not None:
+            labels |= {"probe_kind": probe.kind, "who": self._who(line.step)}
+            if labels.get("phase") not in PHASES:
+                raise IntegrityError(
+                    f"the record of {line.episode}, step {line.step}: an exchange without a phase"
+                )
+        else:
+            labels["who"] = "user"
+        return labels
+
+    def _who(self, step: int) -> str:
+        asked = self._episode.steps[step] if 0 <= step < len(self._episode.steps) else None
+        return asked.who if isinstance(asked, Ask) else "user"
+
+    def _add(
+        self, line: Line, labels: dict[str, JsonScalar], kind: str, values: Mapping[str, JsonScalar]
+    ) -> None:
+        self.findings.append(self._finding(line.step, line.probe, kind, labels, dict(values)))
+
+    def _finding(
+        self,
+        step: int,
+        probe: str | None,
+        kind: str,
+        labels: dict[str, JsonScalar],
+        values: dict[str, JsonScalar],
+    ) -> Finding:
+        return Finding(
+            episode=self._episode.id,
+            instance=self._episode.instance,
+            step=step,
+            probe=probe,
+            kind=kind,
+            labels=labels,
+            values=values,
+        )

@@ -1,0 +1,49 @@
+"""What a conclusion needs besides the findings; without any target, so that it can stand in a packet's public part."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from vestige.agents.protocol import AgentDescription
+from vestige.audits.results import Exclusion
+from vestige.audits.verification.settings import Condition, TargetKind, VerificationSettings
+from vestige.records import JsonScalar, Record
+
+__all__ = ["Brief", "PairBrief"]
+
+
+class PairBrief(Record):
+    """One pair, without what it tells."""
+
+    cluster: str
+    fingerprint: str
+    arms: tuple[Condition, ...]
+    targets: tuple[TargetKind, ...]
+    favoured_first: bool | None = None
+    """Whether the favoured option was shown first; None without a preference."""
+    complete: bool
+    """Every arm was completed in one attempt."""
+
+
+class Brief(Record):
+    """Everything that `conclude` reads besides findings."""
+
+    plan_sha256: str
+    vestige_version: str
+    agent: str
+    agent_configuration: dict[str, JsonScalar] = Field(default_factory=dict)
+    model: str
+    embedder: str
+    judge: str | None = None
+    data: str
+    data_sha256: str
+    seed: int
+    settings: VerificationSettings
+    description: AgentDescription | None = None
+    """As the agent gave it when the first episode was opened; None: none ever was."""
+    pairs: dict[str, PairBrief]
+    exclusions: tuple[Exclusion, ...] = ()
+    failed_attempts: int = 0
+    stopped: str = ""
+    """Why the run stopped before its end; empty: it did not."""
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,183 @@
+"""One claim with everything its rules read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from vestige.agents.protocol import Channel
+from vestige.audits.verification.brief import Brief
+from vestige.audits.verification.contrasts import Units
+from vestige.audits.verification.results import ChannelState
+from vestige.audits.verification.settings import (
+    Claim,
+    Condition,
+    Phase,
+    TargetKind,
+    VerificationSettings,
+)
+from vestige.audits.verification.tally import AFTER, Sighting, Tally
+
+__all__ = ["Case", "channel_states", "counted", "utility_values"]
+
+SEEN: tuple[Phase, ...] = ("before", *AFTER)
+ANSWERS: tuple[Channel, ...] = ("answer", "tool_arguments")
+"""Of a correction: where an old value answers or acts. That it is kept as history is no use of it."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A claim, what was seen, and what was fixed before."""
+
+    brief: Brief
+    tally: Tally
+    claim: Claim
+    states: Mapping[Channel, tuple[str, str]]
+    """available, unavailable or absent, with the reason; of every channel."""
+
+    @property
+    def settings(self) -> VerificationSettings:
+        """What was fixed before the first exchange."""
+        return self.brief.settings
+
+    @property
+    def units(self) -> Units:
+        """What is counted."""
+        return Units(self.tally.pairs)
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """What the claim is about: everything after the boundary; erasure is read after maintenance, where there is."""
+        if self.claim.name == "erasure" and self.settings.maintain:
+            return ("maintained",)
+        return AFTER
+
+    @property
+    def prohibited(self) -> tuple[Channel, ...]:
+        """Channels in which the old value must not stand."""
+        if self.settings.task == "correction" and self.claim.name == "non_use":
+            return tuple(c for c in self.claim.channels if c in ANSWERS)
+        return self.claim.channels
+
+    @cached_property
+    def channels(self) -> tuple[ChannelState, ...]:
+        """Whether each channel of the claim is covered."""
+        return channel_states(self)
+
+    def covered(self) -> tuple[Channel, ...]:
+        """The covered ones."""
+        return tuple(c.channel for c in self.channels if c.state == "covered")
+
+    def shown(
+        self, condition: Condition, target: TargetKind, channels: Sequence[Channel] | None = None
+    ) -> list[str]:
+        """Distinct pairs whose episode of that condition shows the arm's own target to its own user."""
+        chosen = self.claim.channels if channels is None else channels
+        hits = {
+            s.pair
+            for s in self.tally.own(condition, target, chosen, self.phases)
+            if s.complete and (s.who == "user" or condition == "exposed_removed")
+        }
+        return [p for p in self.tally.pairs.distinct if p in hits]
+
+    def uncertain(self, condition: Condition, target: TargetKind) -> list[str]:
+        """Distinct pairs with an uncertain sighting and no confirmed one."""
+        sure = set(self.shown(condition, target))
+        open_ = {
+            s.pair
+            for s in self.tally.own(condition, target, self.claim.channels, self.phases, state="uncertain")
+            if s.complete
+        }
+        return [p for p in self.tally.pairs.distinct if p in open_ - sure]
+
+    def looked(self, condition: Condition) -> list[str]:
+        """Distinct pairs whose episode was looked at in every required channel."""
+        sets = [set(self.tally.looked(condition, (channel,), self.phases)) for channel in self.claim.required]
+        return [p for p in self.tally.pairs.distinct if all(p in s for s in sets)]
+
+    def action_rates(self, condition: Condition) -> dict[str, float]:
+        """Share of a pair's decision tasks in which the target's option was chosen."""
+        by_pair = self.tally.actions[condition]
+        return {p: sum(by_pair[p]) / len(by_pair[p]) for p in self.tally.pairs.distinct if by_pair.get(p)}
+
+    def acts(self) -> bool:
+        """Whether decision tasks speak to this claim."""
+        return self.claim.name == "non_use" and "preference" in self.settings.targets
+
+
+def utility_values(tally: Tally, condition: Condition, who: str) -> dict[str, float]:
+    """Share of a pair's questions about retained facts that were answered."""
+    out: dict[str, float] = {}
+    by_pair = tally.utility[condition, "sibling" if who == "sibling" else "user"]
+    for pair in tally.pairs.distinct:
+        asked = [outcome for task, outcome in by_pair.get(pair, ()) if task != "unknown"]
+        if asked:
+            out[pair] = sum(o == "success" for o in asked) / len(asked)
+    return out
+
+
+def counted(sightings: Iterable[Sighting], *, by_condition: bool = False) -> str:
+    """`retrieval in 12 episodes, answer in 3`, most first; with the condition where asked."""
+    episodes: dict[str, set[str]] = {}
+    for s in sightings:
+        place = f"{s.channel} of {s.condition}" if by_condition else str(s.channel)
+        episodes.setdefault(place, set()).add(s.episode)
+    counts = Counter({place: len(found) for place, found in episodes.items()})
+    parts = [f"{p} in {n} episode{'s' if n != 1 else ''}" for p, n in sorted(counts.items(), key=_most)]
+    return ", ".join(parts)
+
+
+def _most(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]
+
+
+def channel_states(case: Case) -> tuple[ChannelState, ...]:
+    """Covered: looked at, and shown by exposed_unchanged to carry a target when there is one.
+
+    What stood there before the boundary is a positive control too: it shows that the channel can carry the target.
+    """
+    out: list[ChannelState] = []
+    tally = case.tally
+    for channel in case.claim.channels:
+        state, reason = case.states.get(channel, ("unavailable", "nothing is known of it"))
+        shown = {t: _control(case, channel, t) for t in case.settings.targets}
+        if state != "available":
+            # What was seen in it all the same is counted; that it can be seen reliably is not known.
+            out.append(
+                ChannelState(
+                    channel=channel, state="absent" if state == "absent" else "unavailable", reason=reason
+                )
+            )
+            continue
+        n = len(tally.looked("exposed_unchanged", (channel,), case.phases))
+        says = "; ".join(f"{t} in {after} of {n} episodes" + _before(b) for t, (after, b) in shown.items())
+        items = tally.count(channel)
+        if any(after or before for after, before in shown.values()):
+            out.append(
+                ChannelState(channel=channel, state="covered", reason=f"exposed_unchanged shows the {says}")
+            )
+        elif items == 0:
+            why = "nothing ever stood in it after the boundary"
+            out.append(ChannelState(channel=channel, state="not_sensitive", reason=why))
+        else:
+            why = "observed, and exposed_unchanged never shows a target in it: its silence after a removal says nothing"
+            out.append(ChannelState(channel=channel, state="not_sensitive", reason=why))
+    return tuple(out)
+
+
+def _before(count: int) -> str:
+    return f" ({count} before the boundary)" if count else ""
+
+
+def _control(case: Case, channel: Channel, target: TargetKind) -> tuple[int, int]:
+    """Distinct pairs in which exposed_unchanged shows the target in the channel, after and before the boundary."""
+    distinct = set(case.tally.pairs.distinct)
+    found = [
+        s
+        for s in case.tally.own("exposed_unchanged", target, (channel,), SEEN)
+        if s.complete and s.who == "user" and s.pair in distinct
+    ]
+    after = {s.pair for s in found if s.phase in case.phases}
+    return len(after), len({s.pair for s in found if s.phase == "before"})

@@ -1,0 +1,361 @@
+"""Makes the pairs of a verification: conversations, targets told in them, and what must be kept.
+
+Every pair is made from a record of the data (a user's own conversations, or a made-up user). The target is told in a
+user turn that answers none of the retained questions; the arm that never saw it gets the same turn without it.
+Source: "Counterfactual Tests", sections "Specify the target" and "Build matched counterfactual episodes".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vestige import canaries
+from vestige.audits.verification.naming import fixture_texts, invent, topics
+from vestige.audits.verification.pairs import Nonce, Pair, Preference, Retained
+from vestige.audits.verification.settings import (
+    CONDITIONS,
+    EXPOSED,
+    Condition,
+    TargetKind,
+    VerificationSettings,
+)
+from vestige.audits.verification.telling import append, chat, correction, told_again
+from vestige.canaries import Canary
+from vestige.datasets.instance import Dataset, Instance
+from vestige.datasets.loading import load
+from vestige.errors import ConfigError
+from vestige.records import Session, TurnRef
+from vestige.runs.plan import canonical_json, generator
+from vestige.text import content_words, encoded_forms, fold
+
+__all__ = ["Material", "build_pairs", "synthetic_users"]
+
+_PLAIN_QUESTIONS = ("single-session-user", "knowledge-update")
+"""Question types that one stored fact answers: small models answer most of them, so that a lost fact shows."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """A pair with its conversations, by condition."""
+
+    id: str
+    pair: Pair
+    told: dict[Condition, tuple[Session, ...]]
+    """What the arm's user says before the boundary."""
+    permitted: tuple[Session, ...]
+    """The history without the target: what a full reset replays."""
+    sibling: tuple[Session, ...]
+    later: tuple[Session, ...]
+    """Unrelated sessions after the boundary."""
+    correction: dict[Condition, Session]
+    """Of a correction: the session that states the replacement."""
+    again: Session
+    """The session in which the user tells the target anew."""
+
+
+def synthetic_users(pairs: int, seed: int) -> Dataset:
+    """Made-up users enough for `pairs` pairs and their siblings, all with questions that one fact answers."""
+    n = max(8, math.ceil(2 * pairs * 25 / 15 * 1.1))
+    while True:
+        data = load("synthetic", n=n, seed=seed)
+        plain = tuple(i for i in data.instances if i.question_type in _PLAIN_QUESTIONS)
+        if len(plain) >= 2 * pairs:
+            return data.model_copy(update={"instances": plain})
+        n *= 2
+
+
+def build_pairs(
+    dataset: Dataset, settings: VerificationSettings, seed: int
+) -> tuple[list[Material], list[str]]:
+    """The pairs and notes on how they were made.
+
+    A record serves more than one pair only where the data has fewer records than pairs are asked for; such pairs share
+    a cluster.
+
+    Raises:
+        ConfigError: The data has no usable record, or too few for the fixture asked for.
+    """
+    if settings.fixture == "two_sources" and settings.kind == "value":
+        raise ConfigError(
+            "--fixture two_sources: needs --kind source or derivations, since by value both sources are withdrawn"
+        )
+    usable = [i for i in dataset.instances if i.answerable and not i.abstention and _spots(i, settings)]
+    if len(usable) < 2:
+        what = "" if settings.kind == "value" else " with a session besides those that answer the question"
+        raise ConfigError(
+            f"--data {dataset.name}: {len(usable)} usable records{what}; a pair needs its user and another one, the "
+            "sibling"
+        )
+    order = generator(seed, "pairs").permutation(len(usable))
+    width = max(3, len(str(settings.pairs - 1)))
+    designs = _balanced(settings.pairs, seed)
+    reused = settings.pairs > len(usable)
+    made: list[Material] = []
+    for number in range(settings.pairs):
+        instance = usable[int(order[number % len(usable)])]
+        sibling = usable[int(order[(number + settings.pairs) % len(usable)])]
+        if sibling.id == instance.id:
+            sibling = usable[int(order[(number + 1) % len(usable)])]
+        name = f"P{number:0{width}d}"
+        made.append(_material(name, instance, sibling, settings, seed, designs[number]))
+    notes = [f"Fixture texts version {fixture_texts()['version']}."]
+    if reused:
+        notes.append(
+            f"{settings.pairs} pairs were made from {len(usable)} records: pairs of one record are one cluster."
+        )
+    return made, notes
+
+
+def _balanced(n: int, seed: int) -> list[tuple[bool, bool]]:
+    """(favour the first name, show it first): every four pairs hold each combination once, in a drawn order."""
+    cells = [(a, b) for a in (True, False) for b in (True, False)]
+    out: list[tuple[bool, bool]] = []
+    for block in range(math.ceil(n / 4)):
+        out += [cells[int(i)] for i in generator(seed, "balance", str(block)).permutation(4)]
+    return out[:n]
+
+
+def _turns(instance: Instance) -> list[TurnRef]:
+    return canaries.candidate_turns(
+        instance.sessions, instance.evidence, instance.expected, instance.question
+    )[0]
+
+
+def _spots(instance: Instance, settings: VerificationSettings) -> list[TurnRef]:
+    """Turns in which the target can be told; where its whole session goes, only sessions that answer nothing kept."""
+    free = _turns(instance)
+    if settings.kind == "value":
+        return free
+    held = {s for s, _ in instance.evidence or ()}
+    apart = [ref for ref in free if ref[0] not in held]
+    return [ref for ref in apart if any(other[0] != ref[0] for other in free)]
+
+
+def _words(instances: Iterable[Instance], more: Iterable[str] = ()) -> str:
+    texts = [t.content for i in instances for s in i.sessions for t in s.turns]
+    return "\n".join((*texts, *(i.question for i in instances), *more))
+
+
+def _material(
+    name: str,
+    instance: Instance,
+    sibling: Instance,
+    settings: VerificationSettings,
+    seed: int,
+    design: tuple[bool, bool],
+) -> Material:
+    rng = generator(seed, name, "fixture")
+    everything = _words([instance, sibling])
+    nonce = _nonce(name, settings, seed, [everything]) if "nonce" in settings.targets else None
+    preference = (
+        _preference(name, settings, seed, design, everything) if "preference" in settings.targets else None
+    )
+    places = _places(instance, settings, rng)
+    base = _with_retained_extras(instance, settings, nonce, preference, places)
+    told: dict[Condition, tuple[Session, ...]] = {}
+    for condition in CONDITIONS:
+        additions: list[tuple[TurnRef, str]] = []
+        if condition != "never_exposed":
+            if nonce is not None:
+                additions.append((places["nonce"], f" By the way, {_said(nonce, condition)}."))
+            if preference is not None:
+                additions.append((places["preference"], preference.statement))
+        told[condition] = append(base, additions)
+    permitted = told["never_exposed"]
+    sources: dict[TargetKind, tuple[str, ...]] = {
+        kind: (base[places[kind][0]].id,) for kind in settings.targets
+    }
+    if settings.kind != "value":  # what is withdrawn is the session, so the counterfactual never had it
+        gone = {s for ids in sources.values() for s in ids}
+        permitted = tuple(s for s in permitted if s.id not in gone)
+        told["never_exposed"] = permitted
+    _check_absent(name, permitted, nonce, preference)
+    unknown = _unknown(everything, generator(seed, name, "unknown"))
+    pair = Pair(
+        source_id=instance.id,
+        cluster=instance.cluster or instance.id,
+        nonce=nonce,
+        preference=preference,
+        retained=Retained(
+            question=instance.question,
+            expected=instance.expected,
+            sibling_question=sibling.question,
+            sibling_expected=sibling.expected,
+            unknown_question=unknown,
+        ),
+        placed={kind: places[kind] for kind in settings.targets},
+        sources=sources,
+        derived=("summary", "vector"),
+        arms=tuple(
+            settings.conditions[int(i)]
+            for i in generator(seed, name, "arms").permutation(len(settings.conditions))
+        ),
+        fingerprint=_fingerprint(told["exposed_removed"], nonce, preference),
+    )
+    return Material(
+        id=name,
+        pair=pair,
+        told=told,
+        permitted=permitted,
+        sibling=_evidence_sessions(sibling),
+        later=tuple(chat(name, i, seed) for i in range(settings.observer.horizon)),
+        correction={c: correction(c, nonce, preference) for c in settings.conditions}
+        if settings.task == "correction"
+        else {},
+        again=told_again(nonce, preference),
+    )
+
+
+def _said(nonce: Nonce, condition: Condition) -> str:
+    return nonce.statement.format(value=nonce.values[condition])
+
+
+def _nonce(name: str, settings: VerificationSettings, seed: int, avoid: Sequence[str]) -> Nonce:
+    rng = generator(seed, name, "nonce")
+    drawn: list[Canary] = []
+    wanted = len(EXPOSED) + 3
+    while len(drawn) < wanted:
+        canary = canaries.draw(rng, avoid=(*avoid, *(c.value for c in drawn)))
+        # A correlated fixture keeps the colour in every arm, so all arms' nonces must have it.
+        if settings.fixture != "correlated" or not drawn or canary.parts[1] == drawn[0].parts[1]:
+            drawn.append(canary)
+    values = dict(zip(EXPOSED, (c.value for c in drawn), strict=False))
+    spare = [c.value for c in drawn[len(EXPOSED) :]]
+    return Nonce(
+        values=values,
+        decoy=spare[0],
+        replacement=dict.fromkeys(CONDITIONS, spare[2]) if settings.task == "correction" else {},
+        countable=_countable(avoid, values.values(), correlated=settings.fixture == "correlated"),
+        second_source=spare[1] if settings.fixture == "two_sources" else None,
+    )
+
+
+def _countable(texts: Sequence[str], values: Iterable[str], *, correlated: bool) -> tuple[bool, bool, bool]:
+    joined = "\n".join(texts)
+    found = [canaries.match(Canary(v), joined).parts for v in values]
+    first, colour, digits = (not any(parts[i] for parts in found) for i in range(3))
+    return first, colour and not correlated, digits
+
+
+def _preference(
+    name: str, settings: VerificationSettings, seed: int, design: tuple[bool, bool], everything: str
+) -> Preference:
+    rng = generator(seed, name, "preference")
+    folded = fold(everything)
+
+    def held(word: str) -> bool:
+        return word in folded
+
+    choice = [int(i) for i in rng.choice(len(topics()), size=2, replace=False)]
+    topic, decoy_topic = topics()[choice[0]], topics()[choice[1]]
+    taken: set[str] = set()
+    one, two = invent(rng, held, taken), invent(rng, held, taken)
+    favour_first, show_first = design
+    favoured, other = (one, two) if favour_first else (two, one)
+    decoy = invent(rng, held, taken)
+    told = fixture_texts()["told"]
+    return Preference(
+        topic=topic,
+        favoured=favoured,
+        other=other,
+        order=(favoured, other) if show_first else (other, favoured),
+        statement=_one(told["preference"], rng).format(topic=topic, option=favoured),
+        decoy=_one(told["decoy_preference"], rng).format(topic=decoy_topic, option=decoy),
+        decoy_value=decoy,
+        replacement=other if settings.task == "correction" else None,
+    )
+
+
+def _one(options: Sequence[str], rng: np.random.Generator) -> str:
+    return options[int(rng.integers(len(options)))]
+
+
+def _places(
+    instance: Instance, settings: VerificationSettings, rng: np.random.Generator
+) -> dict[str, TurnRef]:
+    """A turn for each target and decoy; where a whole session is withdrawn, one without retained evidence."""
+    free, spots = _turns(instance), _spots(instance, settings)
+    needed = ["nonce", "preference", "decoy_nonce", "decoy_preference"]
+    places: dict[str, TurnRef] = {}
+    rest = free
+    if settings.kind != "value":
+        places["nonce"] = spots[int(rng.integers(len(spots)))]
+        mates = [ref for ref in spots if ref[0] == places["nonce"][0]]
+        places["preference"] = mates[int(rng.integers(len(mates)))]
+        rest = [ref for ref in free if ref[0] != places["nonce"][0]]
+    for what in needed:
+        if what not in places:
+            places[what] = rest[int(rng.integers(len(rest)))]
+    return places
+
+
+def _with_retained_extras(
+    instance: Instance,
+    settings: VerificationSettings,
+    nonce: Nonce | None,
+    preference: Preference | None,
+    places: dict[str, TurnRef],
+) -> tuple[Session, ...]:
+    """The conversations of every arm: the decoys, and what a correlated or two-source fixture keeps."""
+    told = fixture_texts()["told"]
+    additions: list[tuple[TurnRef, str]] = []
+    if nonce is not None:
+        additions.append((places["decoy_nonce"], told["decoy_nonce"].format(value=nonce.decoy)))
+        if nonce.second_source is not None:
+            both = told["second_source"].format(value=nonce.second_source)
+            additions += [(places["nonce"], both), (places["decoy_nonce"], both)]
+        if settings.fixture == "correlated":
+            colour = Canary(nonce.values["exposed_removed"]).parts[1].lower()
+            additions.append((places["decoy_nonce"], told["correlated_nonce"].format(colour=colour)))
+    if preference is not None:
+        additions.append((places["decoy_preference"], preference.decoy))
+        if settings.fixture == "correlated":
+            hint = told["correlated_preference"].format(topic=preference.topic, option=preference.favoured)
+            additions.append((places["decoy_preference"], hint))
+    return append(instance.sessions, additions)
+
+
+def _check_absent(
+    name: str, permitted: Sequence[Session], nonce: Nonce | None, preference: Preference | None
+) -> None:
+    """The never-exposed fixture must not hold the target in any encoding.
+
+    Raises:
+        ConfigError: It does.
+    """
+    text = "\n".join(t.content for s in permitted for t in s.turns)
+    folded = fold(text)
+    values = list(nonce.values.values()) if nonce is not None else []
+    for value in values:
+        encoded = (n for forms in encoded_forms(value).values() for n in forms)
+        if fold(value) in folded or any(n in folded or n in text for n in encoded):
+            raise ConfigError(f"pair {name}: the history without the target holds it; choose another --seed")
+    if preference is not None and preference.statement.strip() in text:
+        raise ConfigError(f"pair {name}: the history without the target holds it; choose another --seed")
+
+
+def _fingerprint(sessions: Sequence[Session], nonce: Nonce | None, preference: Preference | None) -> str:
+    text = canonical_json([[t.content for t in s.turns] for s in sessions]).decode()
+    gone = [*(nonce.values.values() if nonce else ()), *([nonce.decoy] if nonce else ())]
+    gone += [preference.favoured, preference.other, preference.decoy_value] if preference else []
+    pattern = "|".join(re.escape(g) for g in sorted(gone, key=len, reverse=True))
+    return hashlib.sha256((re.sub(pattern, "\x00", text) if pattern else text).encode()).hexdigest()
+
+
+def _evidence_sessions(instance: Instance) -> tuple[Session, ...]:
+    """Of a sibling only what answers its question: enough to notice that it was deleted along."""
+    wanted = sorted({s for s, _ in instance.evidence or ()}) or range(len(instance.sessions))
+    return tuple(instance.sessions[s] for s in wanted)
+
+
+def _unknown(everything: str, rng: np.random.Generator) -> str:
+    held = set(content_words(everything))
+    questions: list[str] = fixture_texts()["unknown"]["questions"]
+    fresh = [q for q in questions if not held.issuperset(content_words(q))]
+    return _one(fresh or questions, rng)

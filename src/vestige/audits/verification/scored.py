@@ -1,0 +1,66 @@
+"""The findings of a verification: kinds and the values each holds. No finding holds a target's text.
+
+`Finding.instance` is the pair, `Finding.episode` is `PAIR/CONDITION`, `labels` hold at least `condition` and `phase`.
+
+kind `sighting:CHANNEL:TARGET`  the target, or another arm's, was seen in this step's observation of the channel; with
+    `:EPISODE` at the end where the nonce is that episode's, and `:combined` where several channels make it whole
+    channel, target, grade; form: verbatim, a declared normalisation, semantic, combined; state: confirmed | uncertain |
+    dismissed (by a person); foreign: id of the episode whose nonce it is, or ""; count: items that show it
+kind `observed`                 once an episode (step -1): by "PHASE:CHANNEL" the number of items looked at, by
+    "request:CHANNEL" the number of texts that held a target because the request itself does
+kind `action`                   one decision task: chosen: favoured | other | none; source: tool_call | schema | text
+kind `utility`                  outcome: one of `probes.usefulness.Outcome`; who; task
+kind `health`                   one reply to a harmless question: state: fine | empty | looping | refusal
+kind `receipt:N`                accepted, completed, sham, message_sha256
+kind `waited`                   completed, visible_absence, physical_cleanup: seen | not_seen | unobservable; pending
+kind `reintroduced`, `corrected`  outcome of the task: success or not
+kind `unavailable:STEP`         a step that the agent has no capability for: step
+kind `incomplete`               an episode of a failed attempt: reason class; its sightings count, its rates do not
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, cast
+
+from vestige.agents.protocol import Channel
+from vestige.audits.verification.settings import GRADES, Grade
+from vestige.records import JsonScalar
+
+if TYPE_CHECKING:
+    from vestige.audits.verification.looking import Look
+
+__all__ = ["FindingKind", "SightingState", "nearness", "sighting_values"]
+
+FindingKind = Literal[
+    "sighting",
+    "observed",
+    "action",
+    "utility",
+    "health",
+    "receipt",
+    "waited",
+    "reintroduced",
+    "corrected",
+    "unavailable",
+    "incomplete",
+]
+SightingState = Literal["confirmed", "uncertain", "dismissed"]
+
+
+def sighting_values(channel: Channel, grade: Grade, look: Look, owner: str) -> dict[str, JsonScalar]:
+    """The values of a sighting."""
+    return {
+        "channel": channel,
+        "target": look.target,
+        "grade": grade,
+        "form": look.form,
+        "state": look.state,
+        "foreign": owner,
+        "count": look.count,
+    }
+
+
+def nearness(values: Mapping[str, JsonScalar]) -> tuple[bool, int]:
+    """Sorts sightings of one place: confirmed ones first, then by grade, the nearest first."""
+    return values["state"] != "confirmed", GRADES.index(cast("Grade", values["grade"]))

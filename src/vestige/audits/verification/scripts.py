@@ -1,0 +1,396 @@
+"""The scripts of a verification: five matched episodes a pair, which differ in condition alone.
+
+Source: "Counterfactual Tests", "Build matched counterfactual episodes" and "Probe disclosure and decisions". Probes
+and their seeds are shared by the arms of a pair; each arm has a user namespace of its own and, where it is exposed, a
+nonce of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from vestige.audits.verification.fixtures import Material
+from vestige.audits.verification.pairs import Pair
+from vestige.audits.verification.settings import Condition, Phase, TargetKind, VerificationSettings
+from vestige.errors import ConfigError
+from vestige.probes import disclosure, influence
+from vestige.records import JsonScalar, RemovalRequest, Session
+from vestige.runs import steps as s
+from vestige.runs.folder import blob_of
+from vestige.runs.plan import Probe, generator
+
+__all__ = ["Scripts", "build_scripts", "removal_requests", "secret_values"]
+
+
+@dataclass
+class Scripts:
+    """What a plan takes up."""
+
+    episodes: list[s.Episode] = field(default_factory=list[s.Episode])
+    probes: dict[str, Probe] = field(default_factory=dict[str, Probe])
+    blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A probe with what the scorer must know of it."""
+
+    probe: Probe
+    labels: dict[str, JsonScalar]
+    who: s.Who = "user"
+
+
+def build_scripts(
+    material: Sequence[Material],
+    settings: VerificationSettings,
+    seed: int,
+    knobs: dict[str, JsonScalar] | None = None,
+    *,
+    judge: bool = False,
+) -> Scripts:
+    """Every pair's episodes, in the order in which they run, each opened with `knobs`.
+
+    Raises:
+        ConfigError: A recall question would hold a target.
+    """
+    scripts = Scripts()
+    for item in material:
+        asked = _probes(item, settings, seed, judge)
+        _refuse_telling(item, asked)
+        scripts.probes |= {a.probe.id: a.probe for a in asked.every()}
+        for condition in item.pair.arms:
+            steps = _Arm(item, condition, settings, asked, scripts).steps()
+            scripts.episodes.append(
+                s.Episode(
+                    id=f"{item.id}/{condition}",
+                    instance=item.id,
+                    knobs=knobs or {},
+                    labels={"condition": condition, "pair": item.id},
+                    group=item.id,
+                    steps=tuple(steps),
+                )
+            )
+    return scripts
+
+
+@dataclass
+class _Probes:
+    """The probes of a pair by the phase in which they are put."""
+
+    core: list[_Asked] = field(default_factory=list[_Asked])
+    """Put after the boundary, and before it too where the observer is warm."""
+    harmless: list[_Asked] = field(default_factory=list[_Asked])
+    """Retained usefulness: put after the boundary."""
+    delayed: list[_Asked] = field(default_factory=list[_Asked])
+    restarted: list[_Asked] = field(default_factory=list[_Asked])
+    sibling: list[_Asked] = field(default_factory=list[_Asked])
+    again: list[_Asked] = field(default_factory=list[_Asked])
+    corrected: list[_Asked] = field(default_factory=list[_Asked])
+
+    def every(self) -> Iterable[_Asked]:
+        """All of them."""
+        for group in (
+            self.core,
+            self.harmless,
+            self.delayed,
+            self.restarted,
+            self.sibling,
+            self.again,
+            self.corrected,
+        ):
+            yield from group
+
+
+def _probes(item: Material, settings: VerificationSettings, seed: int, judge: bool) -> _Probes:
+    pair, observer, out = item.pair, settings.observer, _Probes()
+    out.harmless = [
+        _harmless(item, "utility", pair.retained.question, pair.retained.expected, settings),
+        _harmless(item, "unknown", pair.retained.unknown_question, None, settings),
+    ]
+    for kind in settings.targets:
+        topic = pair.preference.topic if kind == "preference" and pair.preference is not None else None
+        rng = generator(seed, item.id, "recall", kind)
+        recalls = disclosure.recall_texts(kind, rng, observer.recall_probes + 2, topic=topic)
+        labels: dict[str, JsonScalar] = {"target": kind}
+        for number, text in enumerate(recalls):
+            asked = _Asked(_probe(item, f"recall-{kind}-{number}", "recall", text, settings), labels)
+            if number < observer.recall_probes:
+                out.core.append(asked)
+            elif number == observer.recall_probes:
+                out.delayed.append(asked)
+            else:
+                out.restarted.append(asked)
+        families = disclosure.semantic_texts(
+            kind, generator(seed, item.id, "semantic", kind), observer.semantic_probes, topic=topic
+        )
+        for number, (family, text) in enumerate(families):
+            probe = _probe(item, f"semantic-{kind}-{number}", "semantic", text, settings)
+            out.core.append(_Asked(probe, {**labels, "family": family}))
+        if observer.structured_probes:
+            text = disclosure.structured_text(kind, generator(seed, item.id, "structured", kind), topic=topic)
+            probe = _probe(item, f"structured-{kind}", "structured", text, settings)
+            out.core.append(
+                _Asked(probe.model_copy(update={"tools": tuple(disclosure.STRUCTURED_TOOLS)}), labels)
+            )
+        out.sibling.append(
+            _Asked(
+                _probe(item, f"sibling-recall-{kind}", "sibling_recall", recalls[0], settings),
+                labels,
+                "sibling",
+            )
+        )
+        again = _probe(item, f"again-{kind}", "reintroduction", recalls[0], settings)
+        out.again.append(_Asked(again, labels))
+        if settings.task == "correction":
+            out.corrected.append(
+                _Asked(_probe(item, f"correction-{kind}", "correction", recalls[0], settings), labels)
+            )
+    if pair.preference is not None:
+        for group in (out.core, out.delayed, out.restarted):
+            group[:] = [_compared(one, pair.preference.statement, judge) for one in group]
+    out.core += _choices(item, settings, seed)
+    out.delayed.append(
+        _Asked(
+            _probe(
+                item,
+                "summary",
+                "summary",
+                disclosure.summary_text(generator(seed, item.id, "summary")),
+                settings,
+            ),
+            {},
+        )
+    )
+    out.sibling.append(
+        _harmless(
+            item,
+            "sibling",
+            pair.retained.sibling_question,
+            pair.retained.sibling_expected,
+            settings,
+            "sibling",
+        )
+    )
+    return out
+
+
+def _compared(asked: _Asked, statement: str, judge: bool) -> _Asked:
+    """The probe with what the models measure of its reply: a preference may be told without its option's name."""
+    if asked.labels.get("target") != "preference":
+        return asked
+    measures = ("similarity", "semantic_judge") if judge else ("similarity",)
+    probe = asked.probe.model_copy(update={"expected": statement.strip(), "measures": measures})
+    return _Asked(probe, asked.labels, asked.who)
+
+
+def _probe(item: Material, name: str, kind: str, text: str, settings: VerificationSettings) -> Probe:
+    return Probe(
+        id=f"{item.id}/{name}", kind=kind, text=text, max_tokens=settings.observer.max_tokens, trace=True
+    )
+
+
+def _harmless(
+    item: Material,
+    kind: str,
+    question: str,
+    expected: str | None,
+    settings: VerificationSettings,
+    who: s.Who = "user",
+) -> _Asked:
+    probe = _probe(item, kind, kind, question, settings).model_copy(update={"expected": expected})
+    return _Asked(probe, {}, who)
+
+
+def _choices(item: Material, settings: VerificationSettings, seed: int) -> list[_Asked]:
+    preference = item.pair.preference
+    if preference is None:
+        return []
+    orders = [preference.order, (preference.order[1], preference.order[0])][: settings.observer.choice_probes]
+    asked: list[_Asked] = []
+    for number, order in enumerate(orders):
+        text = influence.choice_text(preference.topic, order, generator(seed, item.id, "choice"))
+        probe = _probe(item, f"choice-{number}", "choice", text, settings).model_copy(
+            update={"tools": (influence.CHOICE_TOOL(order),), "choices": order}
+        )
+        asked.append(_Asked(probe, {"target": "preference", "order": number}))
+    return asked
+
+
+def _refuse_telling(item: Material, asked: _Probes) -> None:
+    """A recall question that holds the target would change exposure."""
+    values = secret_values(item.pair)
+    for one in asked.every():
+        if one.probe.kind == "choice":
+            continue
+        reason = disclosure.guard(one.probe.text, values)
+        if reason is not None:
+            raise ConfigError(f"probe {one.probe.id}: {reason}; choose another --seed")
+
+
+def secret_values(pair: Pair) -> list[str]:
+    """What no recall question may hold."""
+    values = list(pair.nonce.values.values()) if pair.nonce is not None else []
+    return [
+        *values,
+        *([pair.preference.favoured, pair.preference.other] if pair.preference is not None else []),
+    ]
+
+
+def removal_requests(
+    pair: Pair, settings: VerificationSettings, condition: Condition, *, decoy: bool = False
+) -> dict[TargetKind, RemovalRequest]:
+    """What is asked of the agent's deletion interface, a request a target; with `decoy`, for the sham."""
+    out: dict[TargetKind, RemovalRequest] = {}
+    for kind in settings.targets:
+        if kind == "nonce" and pair.nonce is not None:
+            value = pair.nonce.decoy if decoy else pair.nonce.values[condition]
+            about = "my locker code" if decoy else "my private session token"
+        elif kind == "preference" and pair.preference is not None:
+            value = pair.preference.decoy_value if decoy else pair.preference.favoured
+            about = f"that I like {value}"
+        else:
+            continue
+        if settings.kind == "value" or decoy:
+            out[kind] = RemovalRequest(
+                scope="unit", value=value, description=f"Please forget {about}: {value}."
+            )
+        else:
+            scope = "session" if settings.kind == "source" else "source"
+            out[kind] = RemovalRequest(
+                scope=scope,
+                ids=pair.sources[kind],
+                description="Please forget what I said in this conversation.",
+            )
+    if len(set(out.values())) < len(out):  # both targets stand in the one source that is withdrawn
+        out = {kind: request for kind, request in out.items() if kind == "nonce"}
+    return out
+
+
+def _needles(pair: Pair, condition: Condition) -> dict[str, str]:
+    """Texts by label that storage is searched for: the arm's own target, and other arms' nonces."""
+    out: dict[str, str] = {}
+    # An arm without a target of its own looks for the one it must never have had.
+    if pair.nonce is not None:
+        own = pair.nonce.values.get(condition, pair.nonce.values["exposed_removed"])
+        out["nonce:verbatim"] = own
+        out["nonce:lower"] = own.lower()
+        out["nonce:base64"] = base64.b64encode(own.encode("ascii")).decode("ascii")
+        for other, value in pair.nonce.values.items():
+            if other != condition and value != own:
+                out[f"foreign:{other}"] = value
+    if pair.preference is not None:
+        out["preference:verbatim"] = pair.preference.favoured
+    return out
+
+
+class _Arm:
+    """The script of one condition of one pair."""
+
+    def __init__(
+        self,
+        item: Material,
+        condition: Condition,
+        settings: VerificationSettings,
+        asked: _Probes,
+        scripts: Scripts,
+    ) -> None:
+        self.item, self.settings = item, settings
+        self.condition: Condition = condition
+        self.asked, self.scripts = asked, scripts
+        self.needles = _needles(item.pair, condition)
+        self.watch = tuple(dict.fromkeys(v for k, v in self.needles.items() if not k.startswith("foreign:")))
+
+    def steps(self) -> Iterable[s.Step]:
+        """The whole script."""
+        settings, item = self.settings, self.item
+        for session in item.sibling:
+            yield from self._told(session, "sibling")
+        for session in item.told[self.condition]:
+            yield from self._told(session)
+        yield s.Settle()
+        if settings.observer.warm:
+            yield from self._ask(self.asked.core, "before")
+        yield s.Inspect(name="before", watch=self.watch, labels={"phase": "before"})
+        yield s.Scan(needles=self.needles, labels={"phase": "before"})
+        yield from self._intervention()
+        yield s.Settle()
+        yield s.Inspect(name="after", baseline="before", watch=self.watch, labels={"phase": "after"})
+        yield s.Scan(needles=self.needles, labels={"phase": "after"})
+        yield from self._ask(self.asked.core, "after")
+        yield from self._ask(self.asked.harmless, "after")
+        if settings.observer.adaptive_rounds:
+            yield from self._adaptively()
+        for session in item.later:
+            yield from self._told(session)
+        yield s.Settle()
+        yield s.Inspect(name="delayed", baseline="before", watch=self.watch, labels={"phase": "delayed"})
+        yield from self._ask(self.asked.delayed, "delayed")
+        yield from self._ask(self.asked.corrected, "delayed")
+        yield from self._ask(self.asked.sibling, "delayed")
+        yield s.Restart()
+        yield from self._ask(self.asked.restarted, "restarted")
+        yield s.Scan(needles=self.needles, labels={"phase": "restarted"})
+        if settings.maintain:
+            yield s.Maintain()
+            yield s.Inspect(
+                name="maintained", baseline="before", watch=self.watch, labels={"phase": "maintained"}
+            )
+            yield s.Scan(needles=self.needles, labels={"phase": "maintained"})
+        if settings.reintroduction and self.condition == "exposed_removed":
+            yield from self._told(item.again)
+            yield from self._ask(self.asked.again, "reintroduced")
+
+    def _told(self, session: Session, who: s.Who = "user") -> Iterable[s.Step]:
+        digest, data = blob_of(session.model_dump(mode="json"))
+        self.scripts.blobs[digest] = data
+        yield s.Converse(session=digest, who=who)
+        yield s.EndSession(who=who)
+
+    def _ask(self, asked: Iterable[_Asked], phase: Phase) -> Iterable[s.Step]:
+        for one in asked:
+            yield s.Ask(probe=one.probe.id, labels={**one.labels, "phase": phase}, who=one.who)
+
+    def _adaptively(self) -> Iterable[s.Step]:
+        for kind in self.settings.targets:
+            first = next(a for a in self.asked.core if a.labels.get("target") == kind)
+            yield s.AskAdaptively(
+                policy="adaptive",
+                rounds=self.settings.observer.adaptive_rounds,
+                probe=first.probe.id,
+                labels={"target": kind, "phase": "after", "family": "adaptive"},
+            )
+
+    def _intervention(self) -> Iterable[s.Step]:
+        corrected = self.item.correction.get(self.condition)
+        if corrected is not None and self.condition in ("never_exposed", "exposed_removed"):
+            yield from self._told(corrected)
+        match self.condition:
+            case "exposed_removed":
+                yield from self._requested(
+                    removal_requests(self.item.pair, self.settings, self.condition), s.Forget
+                )
+            case "sham_removal":
+                requests = removal_requests(self.item.pair, self.settings, self.condition, decoy=True)
+                yield from self._requested(requests, s.Sham)
+            case "full_reset":
+                yield s.Reset()
+                for session in self.item.permitted:
+                    yield from self._told(session)
+                if corrected is not None:
+                    yield from self._told(corrected)
+            case _:
+                pass
+
+    def _requested(
+        self, requests: dict[TargetKind, RemovalRequest], step: type[s.Forget] | type[s.Sham]
+    ) -> Iterable[s.Step]:
+        for kind, request in requests.items():
+            yield step(request=request, labels={"target": kind, "phase": "boundary"})
+        gone = {
+            f"{kind}:verbatim": request.value
+            for kind, request in requests.items()
+            if request.value is not None
+        }
+        yield s.Await(needles=gone, limit=self.settings.pending_limit, labels={"phase": "boundary"})

@@ -1,0 +1,157 @@
+"""Sentences that may be quoted: what was covered, how much of it, and no word more than the evidence carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from vestige.agents.protocol import Channel
+from vestige.audits.verification.case import Case
+from vestige.audits.verification.contrasts import upper_limit
+from vestige.audits.verification.results import ClaimVerdict, Residual, RuleOutcome, Verdict
+from vestige.audits.verification.settings import TargetKind
+
+__all__ = ["overall", "pending", "statement"]
+
+_CLAIM = {"non_use": "non-use", "erasure": "erasure from what is stored"}
+
+
+def statement(
+    case: Case, verdict: Verdict, decided: RuleOutcome, also: Sequence[str], residual: Residual | None
+) -> str:
+    """The verdict on one claim, with its scope and its limits."""
+    match verdict:
+        case "fails":
+            parts = [f"The claim of {_claim(case)} fails {_scope(case)}: {decided.reason}."]
+        case "unassessable":
+            mend = f" To make it assessable: {decided.mend}." if decided.mend else ""
+            more = f" Nor do these rules hold: {_names(also)}." if also else ""
+            parts = [
+                f"The claim of {_claim(case)} is unassessable {_scope(case)}: {decided.reason}.{mend}{more}"
+            ]
+        case _:
+            parts = [_limited(case, residual)]
+    parts += _limits(case)
+    if line := pending(case):
+        parts.append(line)
+    return " ".join(parts)
+
+
+def _claim(case: Case) -> str:
+    return _CLAIM[case.claim.name]
+
+
+def _scope(case: Case) -> str:
+    brief = case.brief
+    return f"for agent {brief.agent} with model {brief.model} (n = {case.tally.pairs.n} distinct pairs)"
+
+
+def _limited(case: Case, residual: Residual | None) -> str:
+    settings, pairs = case.settings, case.tally.pairs
+    covered = {t: _carried(case, t) for t in settings.targets}
+    where = (
+        _names(next(iter(covered.values())))
+        if len({tuple(c) for c in covered.values()}) == 1
+        else "; ".join(f"for the {t}: {_names(c) or 'none'}" for t, c in covered.items())
+    )
+    n = len(case.units.names(pairs.distinct))
+    unit = "clusters of pairs" if pairs.clustered else "distinct pairs"
+    worst = max(_upper(case, t) for t in settings.targets)
+    text = (
+        f"Limited evidence of {_claim(case)} under the tested conditions, for agent {case.brief.agent} with model "
+        f"{case.brief.model}: in {n} {unit} there was no confirmed sighting of the {' or the '.join(settings.targets)} "
+        f"after the removal in the covered channels ({where}), which bounds union leakage by {100 * worst:.3g} % "
+        f"(one-sided, level {settings.alpha:g})"
+    )
+    if residual is not None and residual.value is not None and case.acts():
+        low, high = residual.interval
+        text += (
+            f"; choices differed from the never-exposed twin's by {residual.value:+.3f}, interval [{low:.3f}, "
+            f"{high:.3f}] within the margin of ±{residual.margin:g}"
+        )
+    return f"{text}. It covers this observer, these probes and this agent as it was configured, and nothing else."
+
+
+def _upper(case: Case, target: TargetKind) -> float:
+    pairs = case.tally.pairs
+    shown = [*case.shown("exposed_removed", target, case.prohibited), *pairs.lost]
+    return upper_limit(*case.units.any([*pairs.distinct, *pairs.lost], shown), case.settings)
+
+
+def _carried(case: Case, target: TargetKind) -> list[Channel]:
+    """Covered channels in which the positive control shows this target."""
+    phases = ("before", *case.phases)
+    seen: set[Channel] = {
+        s.channel
+        for s in case.tally.own("exposed_unchanged", target, case.prohibited, phases)
+        if s.complete and s.who == "user"
+    }
+    out: list[Channel] = []
+    out.extend(c for c in case.covered() if c in seen)
+    return out
+
+
+def _limits(case: Case) -> list[str]:
+    """What the claim does not cover, said wherever the verdict is."""
+    out: list[str] = []
+    blind = [c for c in case.channels if c.state == "unavailable"]
+    if blind:
+        out.append(
+            f"Not covered, because unavailable: {', '.join(f'{c.channel} ({c.reason})' for c in blind)}."
+        )
+    dull = [c.channel for c in case.channels if c.state == "not_sensitive"]
+    if dull:
+        out.append(f"Observed, not sensitive: {_names(dull)}.")
+    if case.claim.name == "non_use" and "preference" not in case.settings.targets:
+        out.append("String-free influence was not tested, since no preference was removed.")
+    if case.claim.name == "non_use" and "nonce" not in case.settings.targets:
+        out.append("Literal disclosure of a unique value was not tested, since no nonce was removed.")
+    if case.claim.name == "erasure" and "maintain" in case.tally.unavailable:
+        out.append("The agent has no maintenance of its own: its state is read as it stands at the end.")
+    elif case.claim.name == "erasure" and case.settings.maintain:
+        earlier = {
+            s.episode
+            for t in case.settings.targets
+            for s in case.tally.own(
+                "exposed_removed", t, case.claim.channels, ("after", "delayed", "restarted")
+            )
+            if s.complete
+        }
+        out.append(
+            f"It reads the state after maintenance; before it, {len(earlier)} episodes still held a target."
+        )
+    return out
+
+
+def pending(case: Case) -> str:
+    """Says so where uncertain findings, counted, would break the leakage bound."""
+    settings, pairs = case.settings, case.tally.pairs
+    waiting = 0
+    for target in settings.targets:
+        open_ = case.uncertain("exposed_removed", target)
+        if not open_:
+            continue
+        events = [*case.shown("exposed_removed", target), *open_, *pairs.lost]
+        upper = upper_limit(*case.units.any([*pairs.distinct, *pairs.lost], events), settings)
+        if upper > settings.leakage_bound:
+            waiting += sum(
+                s.complete
+                for s in case.tally.own(
+                    "exposed_removed", target, case.claim.channels, case.phases, state="uncertain"
+                )
+            )
+    if not waiting:
+        return ""
+    return (
+        f"{waiting} uncertain findings wait for `vestige adjudicate`: were they all disclosures, the leakage bound "
+        "would not hold."
+    )
+
+
+def overall(verdict: Verdict, claims: Iterable[ClaimVerdict]) -> str:
+    """The whole result in the words of the claims that brought it about."""
+    chosen = [c.statement for c in claims if c.verdict == verdict]
+    return " ".join(chosen)
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,170 @@
+"""The public part of a packet, as a function of the run, its findings and the key.
+
+Sealing writes what this returns; a full check returns it once more and compares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vestige.audits.findings import Finding
+from vestige.audits.verification.adjudication import ADJUDICATIONS, read_adjudications
+from vestige.audits.verification.brief import Brief
+from vestige.audits.verification.results import LedgerRow, VerificationResult
+from vestige.packet import manifests
+from vestige.packet.keyed import Keyed
+from vestige.packet.layout import FORMAT
+from vestige.packet.observations import Row, observed
+from vestige.packet.provenance import provenance
+from vestige.packet.receipts import receipts
+from vestige.runs.folder import RunFolder
+from vestige.runs.plan import canonical_json
+from vestige.runs.store import read_lines
+
+__all__ = ["HOLDS", "REPORTS", "SOFTWARE", "Evidence", "public_files", "read_software"]
+
+HOLDS = {
+    "adjudications.jsonl": "A person's decisions on uncertain findings: who, which, what, why.",
+    "brief.json": "What the conclusion reads besides findings.",
+    "findings.jsonl": "Every scored fact; no text.",
+    "fixtures.json": "Every pair's fixture: its structure, with codes in place of texts.",
+    "ledger.json": "The removal ledger: one row a target and layer.",
+    "manifests.json": "Model, instructions, retrieval, tools, sources, sampling, software.",
+    "observations.jsonl": "Every item that was observed: where, when, code and length of its texts.",
+    "packet.json": "This list, and what is not in the packet.",
+    "provenance.json": "Sources, targets, derived artifacts, interventions and agents, as PROV-JSON.",
+    "receipts.jsonl": "What the deletion interface said, the waiting with its three times, and independent searches.",
+    "result.json": "Verdicts with their rules, counts and bounds.",
+    "scoring.json": "How findings are scored, and every setting of the verification.",
+}
+_RESTRICTED = {
+    "key": "256 random bits, under which the codes of the public part are made.",
+    "plan.json": "The plan with its fixtures.",
+    "records-*.jsonl": "Every exchange, artifact and receipt as it was recorded.",
+    "blobs/": "The conversations.",
+    "payloads.json": "The targets by their codes.",
+    ADJUDICATIONS: "The decisions, unmasked.",
+    "host.json": "Machine, times and versions of the run.",
+    "software.json": "What scored and sealed.",
+}
+SOFTWARE = "software.json"
+REPORTS = "report"
+"""What the name of a report file in the public part begins with."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a packet is made of."""
+
+    folder: RunFolder
+    findings: Sequence[Finding]
+    result: VerificationResult
+    brief: Brief
+    ledger: Sequence[LedgerRow]
+    software: dict[str, Any]
+
+
+def public_files(evidence: Evidence, keyed: Keyed, reports: Iterable[str] = ()) -> dict[str, bytes]:
+    """The public files by name, reports left out.
+
+    Raises:
+        IntegrityError: A record, blob or decision of the run cannot be read.
+    """
+    folder, brief = evidence.folder, evidence.brief
+    findings = sorted(evidence.findings, key=lambda f: f.key)
+    decisions = [a.model_dump(mode="json") for a in read_adjudications(folder.path)]
+    for decision in decisions:
+        decision["reason"] = keyed.masked(decision["reason"])
+    # A record can be far larger than memory: it is read anew for each file, and rows are kept as the bytes they become.
+    rows = [(_order(row), _line(row)) for row in observed(folder.plan, read_lines(folder.path), keyed)]
+    answers = [(_order(row), _line(row)) for row in receipts(read_lines(folder.path), keyed)]
+    plain = keyed.redacted
+    return {
+        "adjudications.jsonl": _lines(plain(decisions)),
+        "brief.json": _json(plain(brief.model_dump(mode="json"))),
+        "findings.jsonl": _lines(plain([f.model_dump(mode="json") for f in findings], hashes=True)),
+        "fixtures.json": _json(manifests.fixtures(folder.plan, keyed)),
+        "ledger.json": _json(plain([row.model_dump(mode="json") for row in evidence.ledger])),
+        "manifests.json": _json(plain(manifests.manifests(folder, brief, keyed, evidence.software))),
+        "observations.jsonl": _sorted(rows),
+        "packet.json": _json(plain(_packet(evidence, sorted(reports)))),
+        "provenance.json": _json(provenance(folder, read_lines(folder.path), keyed)),
+        "receipts.jsonl": _sorted(answers),
+        "result.json": _json(plain(evidence.result.model_dump(mode="json"))),
+        "scoring.json": _json(manifests.scoring(folder.plan, brief)),
+    }
+
+
+def _packet(evidence: Evidence, reports: list[str]) -> dict[str, Any]:
+    brief, result = evidence.brief, evidence.result
+    return {
+        "format": FORMAT,
+        "vestige_version": brief.vestige_version,
+        "plan_sha256": brief.plan_sha256,
+        "verdict": result.verdict,
+        "statement": result.statement,
+        "root": "The SHA-256 of MANIFEST is the packet's root; it stands in ROOT, since it covers this file too.",
+        "public": {**HOLDS, **dict.fromkeys(reports, "A report for people.")},
+        "restricted": {
+            "holds": _RESTRICTED,
+            "why": "It holds the targets, the conversations and every reply: hand it only to who may read them.",
+        },
+        "excluded": _excluded(evidence),
+        "reintroduction": sorted({row.reintroduction_paths for row in evidence.ledger}),
+        "reintroduction_probed": brief.settings.reintroduction,
+        "previous": evidence.folder.plan.settings.get("previous"),
+        "limits": [
+            "Sums show damage. Without a signature by a key that you trust they say nothing of who made the packet.",
+            "A code is an HMAC-SHA-256 under the key in the restricted part. It tells whether two texts are the same, "
+            "and to who has the key, which text it is.",
+            "The seed stands in the brief. Where fixtures are drawn from it alone, who has the same data and version "
+            "can draw them again.",
+            "The packet covers the observer that the brief declares, and no stronger one.",
+        ],
+    }
+
+
+def _excluded(evidence: Evidence) -> list[dict[str, str]]:
+    found = [
+        {"what": f"episode {e.episode}", "why": e.reason or "not completed"}
+        for e in evidence.brief.exclusions
+    ]
+    for claim in evidence.result.claims:
+        found += [
+            {"what": f"channel {c.channel} ({claim.claim})", "why": f"{c.state}: {c.reason}"}
+            for c in claim.channels
+            if c.state != "covered"
+        ]
+    found.append({"what": "texts of exchanges, artifacts and fixtures", "why": "restricted part only"})
+    return found
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _line(value: Any) -> bytes:
+    return canonical_json(value) + b"\n"
+
+
+def _lines(values: Iterable[Any]) -> bytes:
+    return b"".join(map(_line, values))
+
+
+def _order(row: Row) -> tuple[str, int, int]:
+    return row["episode"], row["attempt"], row["step"]
+
+
+def _sorted(rows: list[tuple[tuple[str, int, int], bytes]]) -> bytes:
+    rows.sort()
+    return b"".join(line for _, line in rows)
+
+
+def read_software(folder: Path) -> dict[str, Any]:
+    """What scored and sealed a packet, as its restricted part says."""
+    found = json.loads((folder / SOFTWARE).read_bytes())
+    return found if isinstance(found, dict) else {}

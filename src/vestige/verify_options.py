@@ -1,0 +1,132 @@
+"""The options of `vestige verify`: the same names on the command line, in a TOML file and in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from vestige.audits.verification.settings import (
+    ClaimName,
+    Condition,
+    Normalisation,
+    Observer,
+    TargetKind,
+    VerificationSettings,
+)
+from vestige.options import filled
+from vestige.records import Record
+
+__all__ = ["VERIFY_LISTS", "VerifyOptions"]
+
+VERIFY_LISTS = frozenset({"targets", "claims", "normalisations", "conditions"})
+"""Options that take several values."""
+
+
+class VerifyOptions(Record):
+    """What `vestige verify` takes; every field is a flag of the same name."""
+
+    data: str = "synthetic"
+    """A path, or a name: longmemeval:oracle, locomo, synthetic."""
+    format: str | None = None
+    agent: str = "reference"
+    """reference, FILE.py:NAME, MODULE:NAME, or an HTTP agent's FILE.toml."""
+    model: str = "extractive"
+    embedder: str = "minilm"
+    """Of the reference agent's memory; it also measures similarity."""
+    judge: str | None = None
+    """A model that gives its opinion on semantic findings."""
+    auxiliary: str | None = None
+    """The model that writes adaptive questions; needed with `adaptive_rounds`."""
+    out: Path | None = None
+    """The run's folder; default runs/verification-<first of the plan's hash>."""
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    pairs: Annotated[int, Field(ge=1, le=100_000)] = 100
+    targets: tuple[TargetKind, ...] = ("nonce", "preference")
+    kind: Literal["value", "source", "derivations"] = "value"
+    task: Literal["withdrawal", "correction"] = "withdrawal"
+    fixture: Literal["plain", "correlated", "two_sources"] = "plain"
+    conditions: tuple[Condition, ...] = VerificationSettings().conditions
+    claims: tuple[ClaimName, ...] = ("non_use",)
+    normalisations: tuple[Normalisation, ...] = Observer().normalisations
+    combine_fragments: bool = False
+    warm: bool = False
+    adaptive_rounds: Annotated[int, Field(ge=0, le=20)] = 0
+    recall_probes: Annotated[int, Field(ge=1, le=4)] = 2
+    semantic_probes: Annotated[int, Field(ge=0, le=5)] = 2
+    structured_probes: bool = True
+    choice_probes: Annotated[int, Field(ge=1, le=2)] = 1
+    horizon: Annotated[int, Field(ge=0, le=50)] = 1
+    max_tokens: Annotated[int, Field(ge=1, le=4000)] = 200
+    stopping: Literal["fixed", "mixture"] = "fixed"
+    reintroduction: bool = True
+    pending_limit: Annotated[float, Field(ge=0, le=86_400)] = 30.0
+    maintain: bool = True
+    alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
+    margin: Annotated[float, Field(gt=0, lt=1)] = 0.10
+    leakage_bound: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    sensitivity: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    utility_margin: Annotated[float, Field(gt=0, lt=1)] = 0.10
+    level: int = 0
+    """Summarization S of the reference agent."""
+    k: Annotated[int, Field(ge=1)] = 6
+    tau: Annotated[float, Field(ge=-1, le=1)] | None = None
+    granularity: str = "turn"
+    mode: str = "full_purge"
+    """Deletion mode of the reference agent."""
+    supersede: str = "match"
+    retrieve_from: Literal["auto", "raw", "summary", "both"] = "auto"
+    scrub: Literal["normalised", "exact"] = "normalised"
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    deterministic: bool = False
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 4
+    cache: Path | None = None
+    """The response cache; default: in the run's folder."""
+    resume: bool = False
+    previous: Path | None = None
+    """A packet of an earlier verification, whose targets are tested again."""
+    sign: Path | None = None
+    """Ed25519 private key file the packet is signed with."""
+    recipient: Path | None = None
+    """X25519 public key file the packet's restricted part is encrypted to."""
+    zip: bool = False
+    """Write the packet as a ZIP too."""
+    show_targets: bool = False
+    quiet: bool = False
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _filled(cls, value: Any) -> Any:
+        return filled(value)
+
+    @field_validator(*VERIFY_LISTS)
+    @classmethod
+    def _distinct(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not value:
+            raise ValueError("give at least one value")
+        if len(set(value)) < len(value):
+            raise ValueError("a value stands there twice")
+        return value
+
+    @field_validator("conditions")
+    @classmethod
+    def _needed(cls, value: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        missing = [c for c in ("never_exposed", "exposed_unchanged", "exposed_removed") if c not in value]
+        if missing:
+            raise ValueError(
+                f"no verdict without {', '.join(missing)}; only full_reset and sham_removal can be left out"
+            )
+        return value
+
+    def settings(self) -> VerificationSettings:
+        """What of it the plan fixes."""
+        observer = {name: getattr(self, name) for name in Observer.model_fields if hasattr(self, name)}
+        return VerificationSettings(
+            observer=Observer(**observer),
+            **{
+                name: getattr(self, name)
+                for name in VerificationSettings.model_fields
+                if name != "observer" and hasattr(self, name)
+            },
+        )
