@@ -7,9 +7,13 @@ import json
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -21,6 +25,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 FENCE = re.compile(
     r"(?:^<!-- not run: (?P<reason>[^\n]*?) -->\n\s*)?"
+    r"(?:^<!-- ends with (?P<code>\d+): [^\n]*? -->\n\s*)?"
     r"^```(?P<language>\w+)(?: title=\"(?P<title>[\w.-]+)\")?\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -35,6 +40,8 @@ class Block:
     title: str | None
     body: str
     reason: str | None
+    code: int
+    """What the last command of the block ends with."""
 
     def commands(self) -> list[list[str]]:
         joined = re.sub(r"\\\n(?:> )?\s*", "", self.body)
@@ -47,7 +54,10 @@ def name(page: Path) -> str:
 
 def blocks(page: Path) -> list[Block]:
     found = FENCE.finditer(page.read_text(encoding="utf-8"))
-    return [Block(name(page), m["language"], m["title"], m["body"], m["reason"]) for m in found]
+    return [
+        Block(name(page), m["language"], m["title"], m["body"], m["reason"], int(m["code"] or 0))
+        for m in found
+    ]
 
 
 ALL = [block for page in PAGES for block in blocks(page)]
@@ -67,31 +77,121 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "PATH": path, "HOME": str(home), "COLUMNS": "100", "NO_COLOR": "1"}
 
 
+PORT = "8765"
+"""The port that pages start a service on; here a free one is taken in its place."""
+FINDING = re.compile(r"^[0-9a-f]{16}(?=  )", re.MULTILINE)
+"""An id as `vestige adjudicate` lists it: it takes the place of the word FINDING in the commands after it."""
+
+
+@dataclass
+class Shell:
+    """What the commands of one page share."""
+
+    folder: Path
+    env: dict[str, str]
+    port: str = PORT
+    finding: str = "FINDING"
+    services: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
+
+    def do(self, command: list[str], code: int, page: str) -> None:
+        """Run one command, and hold it to its exit code."""
+        command = [w.replace(PORT, self.port).replace("FINDING", self.finding) for w in command]
+        if command[0] == "export":
+            self.env |= dict(word.split("=", 1) for word in command[1:])
+            return
+        if command[-1] == "&":
+            self.serve(command[:-1])
+            return
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        said = f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        assert done.returncode == code, (
+            f"{page}: {shlex.join(command)[:300]} ended with {done.returncode}, not {code}\n{said}"
+        )
+        if "adjudicate" in command and (found := FINDING.search(done.stderr)):
+            self.finding = found[0]
+
+    def serve(self, command: list[str]) -> None:
+        """Start a service, and wait until it listens."""
+        self.services.append(subprocess.Popen(command, cwd=self.folder, env=self.env))
+        for _ in range(200):
+            with socket.socket() as caller:
+                if caller.connect_ex(("127.0.0.1", int(self.port))) == 0:
+                    return
+            time.sleep(0.1)
+        raise AssertionError(f"{shlex.join(command)}: does not listen")
+
+
+@contextmanager
+def shell(folder: Path, home: Path) -> Iterator[Shell]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    made = Shell(folder, environment(home), port)
+    try:
+        yield made
+    finally:
+        for service in made.services:
+            service.kill()
+            service.wait()
+
+
 @pytest.mark.parametrize("page", sorted({block.page for block in ALL if runs(block)}))
 def test_what_a_page_tells_to_run_runs(page: str, tmp_path: Path) -> None:
     """Every block in the order of the page, in one folder: files are written, commands and Python are run."""
     folder = tmp_path / "work"
     folder.mkdir()
-    for block in (b for b in ALL if b.page == page and runs(b)):
-        if block.title is not None:
-            (folder / block.title).write_text(block.body, encoding="utf-8")
-            continue
-        commands = [[sys.executable, "-c", block.body]] if block.language == "python" else block.commands()
-        for command in commands:
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                env=environment(tmp_path),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=300,
-                check=False,
+    with shell(folder, tmp_path) as here:
+        for block in (b for b in ALL if b.page == page and runs(b)):
+            if block.title is not None:
+                (folder / block.title).write_text(block.body, encoding="utf-8")
+                continue
+            commands = (
+                [[sys.executable, "-c", block.body]] if block.language == "python" else block.commands()
             )
-            said = f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-            assert done.returncode == 0, (
-                f"{page}: {shlex.join(command)[:300]} ended with {done.returncode}\n{said}"
+            for number, command in enumerate(commands, 1):
+                here.do(command, block.code if number == len(commands) else 0, page)
+
+
+EXAMPLES = {path.name: path for path in sorted((ROOT / "docs" / "examples").iterdir())}
+
+
+def test_an_example_that_a_page_shows_is_the_file() -> None:
+    shown = {block.title: block for block in ALL if block.title in EXAMPLES}
+    assert set(shown) == set(EXAMPLES)
+    for block in ALL:
+        if block.title in EXAMPLES:
+            assert block.body == EXAMPLES[block.title].read_text(encoding="utf-8"), (
+                f"{block.page}: {block.title}"
             )
+
+
+def test_the_tutorials_agent_is_short() -> None:
+    assert len(EXAMPLES["notebook_agent.py"].read_text(encoding="utf-8").splitlines()) <= 30
+
+
+PUBLIC = re.compile(r"^## vestige (.+)$", re.MULTILINE)
+
+
+def test_every_command_is_shown_in_use() -> None:
+    """Each public command stands in a block that a test runs, but for those that fetch something."""
+    reference = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    fetching = {"demo", "models pull"}
+    used = [" ".join(words[1:]) for b in ALL if runs(b) and b.language == "console" for words in b.commands()]
+    missing = {
+        command
+        for command in PUBLIC.findall(reference)
+        if not any(line == command or line.startswith(f"{command} ") for line in used)
+    }
+    assert missing <= fetching
 
 
 def test_most_commands_are_run() -> None:
@@ -118,7 +218,7 @@ def test_every_option_in_the_docs_exists() -> None:
         for words in block.commands() if block.language == "console" else ():
             if words[0] != "vestige" or len(words) < 2 or words[1].startswith("-"):
                 continue
-            command = " ".join(words[1:3]) if words[1] == "models" else words[1]
+            command = " ".join(words[1:3]) if words[1] in ("models", "packet") else words[1]
             given = {word.split("=")[0] for word in words[2:] if re.match(r"--?[a-z]", word)}
             assert given <= options_of(command) | {"--help"}, f"{block.page}: {shlex.join(words)}"
 
@@ -156,16 +256,29 @@ def test_the_coverage_table_is_what_its_script_prints() -> None:
     assert printed.stdout in (ROOT / "docs" / "reference" / "methods.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("audit", ["frontier", "residue"])
-def test_the_published_schema_is_what_results_satisfy(audit: str, tmp_path: Path) -> None:
+STUDY = ["--data", "synthetic:3", "--embedder", "hashing", "--k", "1,3", "--levels", "0,1"]
+VERIFICATION = ["--pairs", "3", "--embedder", "hashing", "--claims", "non_use,erasure"]
+
+
+@pytest.mark.parametrize(
+    ("audit", "command", "code"),
+    [
+        ("frontier", ["frontier", *STUDY], 0),
+        ("residue", ["residue", *STUDY], 0),
+        ("verification", ["verify", *VERIFICATION], 3),
+        ("verification", ["verify", *VERIFICATION, "--task", "correction", "--mode", "raw_only"], 1),
+    ],
+)
+def test_the_published_schema_is_what_results_satisfy(
+    audit: str, command: list[str], code: int, tmp_path: Path
+) -> None:
     schema = json.loads(
         (ROOT / "docs" / "reference" / "schema" / f"{audit}.json").read_text(encoding="utf-8")
     )
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    options = ["--data", "synthetic:3", "--model", "extractive", "--embedder", "hashing", "--k", "1,3"]
     done = subprocess.run(
-        ["vestige", audit, *options, "--levels", "0,1", "--out", "run", "--quiet"],
+        ["vestige", *command, "--out", "run", "--quiet"],
         cwd=tmp_path,
         env=environment(tmp_path),
         capture_output=True,
@@ -173,7 +286,7 @@ def test_the_published_schema_is_what_results_satisfy(audit: str, tmp_path: Path
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     result = json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8"))
     validator.validate(result)
     broken = {**result, "n_instances": "three"}

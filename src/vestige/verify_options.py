@@ -41,7 +41,8 @@ class VerifyOptions(Record):
     """The model that writes adaptive questions; needed with `adaptive_rounds`."""
     out: Path | None = None
     """The run's folder; default runs/verification-<first of the plan's hash>."""
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
+    """None: drawn at random, or with `resume` that of the run; a seed that can be guessed gives the targets away."""
     pairs: Annotated[int, Field(ge=1, le=100_000)] = 100
     targets: tuple[TargetKind, ...] = ("nonce", "preference")
     kind: Literal["value", "source", "derivations"] = "value"

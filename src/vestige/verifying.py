@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,19 +81,20 @@ def make_plan(options: VerifyOptions, dataset: Dataset | None = None) -> Planned
             "--auxiliary"
         )
     settings = options.settings()
-    data = dataset or _load(options)
-    material, notes = fixtures.build_pairs(data, settings, options.seed)
+    seed = _seed(options)
+    data = dataset or _load(options, seed)
+    material, notes = fixtures.build_pairs(data, settings, seed)
     built = scripts.build_scripts(
         material,
         settings,
-        options.seed,
+        seed,
         {"embedder": options.embedder},
         judge=options.judge is not None,
     )
     plan = Plan(
         audit="verification",
         vestige_version=__version__,
-        seed=options.seed,
+        seed=seed,
         agent=AgentSpec(name=options.agent, knobs=knobs, settings=settings_of(options.agent, knobs)),
         models=ModelSpec(
             agent=options.model,
@@ -155,11 +157,20 @@ def _knobs(options: VerifyOptions) -> dict[str, JsonScalar]:
     return knobs
 
 
-def _load(options: VerifyOptions) -> Dataset:
+def _seed(options: VerifyOptions) -> int:
+    """The seed given; that of the run to be continued; or one that nobody can guess."""
+    if options.seed is not None:
+        return options.seed
+    if options.resume and options.out is not None and (options.out / "plan.json").exists():
+        return RunFolder.open(options.out).plan.seed
+    return secrets.randbits(53)
+
+
+def _load(options: VerifyOptions, seed: int) -> Dataset:
     if options.data == "synthetic" and options.format is None:
-        return fixtures.synthetic_users(options.pairs, options.seed)
+        return fixtures.synthetic_users(options.pairs, seed)
     with naming_option("data", options.data):
-        return load(options.data, options.format, seed=options.seed)
+        return load(options.data, options.format, seed=seed)
 
 
 @dataclass(frozen=True)

@@ -127,8 +127,8 @@ class ResultBase(Record):
     """Instances all of whose episodes were completed."""
     clusters: int | None = None
     """Number of clusters the bootstrap resamples; None: instances are independent."""
-    seed: int
-    """Of every random draw."""
+    seed: int | None
+    """Of every random draw; None: withheld, since targets could be drawn again from it (it stands in plan.json)."""
     exclusions: tuple[Exclusion, ...] = ()
     """Episodes that are not in the numbers."""
     notes: tuple[str, ...] = ()

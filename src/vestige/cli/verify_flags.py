@@ -109,7 +109,11 @@ VERIFY_FLAGS: dict[str, tuple[Any, str, str]] = {
     "retrieve_from": FLAGS["retrieve_from"],
     "scrub": FLAGS["scrub"],
     "out": (Path, RUN, "The run's folder. [runs/verification-HASH]"),
-    "seed": FLAGS["seed"],
+    "seed": (
+        int,
+        RUN,
+        "Every random draw comes from it; targets can be drawn again from one that is known. [random]",
+    ),
     **{name: FLAGS[name] for name in _SHARED[:7]},
     "previous": (Path, PACKET, "A packet of an earlier verification: its targets are tested again."),
     "sign": (Path, PACKET, "Ed25519 private key file to sign the packet with."),

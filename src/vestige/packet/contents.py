@@ -121,8 +121,8 @@ def _packet(evidence: Evidence, reports: list[str]) -> dict[str, Any]:
             "Sums show damage. Without a signature by a key that you trust they say nothing of who made the packet.",
             "A code is an HMAC-SHA-256 under the key in the restricted part. It tells whether two texts are the same, "
             "and to who has the key, which text it is.",
-            "The seed stands in the brief. Where fixtures are drawn from it alone, who has the same data and version "
-            "can draw them again.",
+            "The plan's seed is withheld. A seed that a person chose can be guessed: who guesses it, and has the same "
+            "data and version, can draw the targets again and tell by the plan's hash that they are right.",
             "The packet covers the observer that the brief declares, and no stronger one.",
         ],
     }

@@ -154,7 +154,7 @@ def manifests(folder: RunFolder, brief: Brief, keyed: Keyed, scored_with: dict[s
         },
         "sources": {"data": plan.data.model_dump(mode="json"), "sessions": len(sessions)},
         "sampling": {
-            "seed": plan.seed,
+            "seed": "withheld: stands in the restricted part, since targets could be drawn again from it",
             "temperature": plan.models.temperature,
             "deterministic": plan.models.deterministic,
             "max_tokens": brief.settings.observer.max_tokens,

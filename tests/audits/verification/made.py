@@ -49,7 +49,7 @@ def make_brief(
         embedder="hashing",
         data="made",
         data_sha256="0" * 64,
-        seed=1,
+        analysis_seed=1,
         settings=settings,
         description=description,
         pairs={

@@ -98,7 +98,7 @@ def brief(story: Story) -> Brief:
         embedder="minilm",
         data="synthetic",
         data_sha256="9a0b" * 16,
-        seed=11,
+        analysis_seed=11,
         settings=VerificationSettings(pairs=story.n, claims=story.claims),
         description=AgentDescription(
             name="reference",

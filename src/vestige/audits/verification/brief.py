@@ -37,7 +37,9 @@ class Brief(Record):
     judge: str | None = None
     data: str
     data_sha256: str
-    seed: int
+    analysis_seed: int
+    """Of the bootstrap that is drawn beside; made from the plan's hash. The plan's own seed is withheld: whoever has it
+    can draw the targets again."""
     settings: VerificationSettings
     description: AgentDescription | None = None
     """As the agent gave it when the first episode was opened; None: none ever was."""

@@ -53,7 +53,7 @@ def conclude(brief: Brief, findings: Iterable[Finding]) -> VerificationResult:
         n_instances=len(brief.pairs),
         n_complete=sum(p.complete for p in brief.pairs.values()),
         clusters=clusters,
-        seed=brief.seed,
+        seed=None,
         exclusions=brief.exclusions,
         notes=tuple(_notes(brief, tally, main)),
         verdict=verdict,

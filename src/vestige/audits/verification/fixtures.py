@@ -29,6 +29,7 @@ from vestige.audits.verification.telling import append, chat, correction, told_a
 from vestige.canaries import Canary
 from vestige.datasets.instance import Dataset, Instance
 from vestige.datasets.loading import load
+from vestige.datasets.synthetic.dataset import GENERATOR_VERSION
 from vestige.errors import ConfigError
 from vestige.records import Session, TurnRef
 from vestige.runs.plan import canonical_json, generator
@@ -66,7 +67,9 @@ def synthetic_users(pairs: int, seed: int) -> Dataset:
         data = load("synthetic", n=n, seed=seed)
         plain = tuple(i for i in data.instances if i.question_type in _PLAIN_QUESTIONS)
         if len(plain) >= 2 * pairs:
-            return data.model_copy(update={"instances": plain})
+            # The seed is not named: the targets are drawn from the same one.
+            source = f"vestige synthetic generator {GENERATOR_VERSION}, users with a question that one fact answers"
+            return data.model_copy(update={"instances": plain, "source": source})
         n *= 2
 
 

@@ -71,7 +71,7 @@ def brief_of(plan: Plan, folder: RunFolder) -> Brief:
         judge=plan.models.judge,
         data=plan.data.name,
         data_sha256=plan.data.sha256,
-        seed=plan.seed,
+        analysis_seed=int(folder.plan_sha256[:13], 16),
         settings=settings_of(plan),
         description=_description(folder, attempts),
         pairs={

@@ -44,7 +44,7 @@ def residual_of(case: Case) -> Residual | None:
         position=found.within(settings.margin),
         reason=reason,
         rates=shares,
-        bootstrap=bootstrap_beside(removed, never, case.tally.pairs, settings, case.brief.seed),
+        bootstrap=bootstrap_beside(removed, never, case.tally.pairs, settings, case.brief.analysis_seed),
     )
 
 

@@ -41,6 +41,8 @@ class Seen(Record):
     who: Literal["user", "sibling"] = "user"
     reviewer: str = ""
     """Who decided, where a person did."""
+    counts: bool = True
+    """A claim of the run reads this channel in this phase."""
     finding: str = ""
     """Its `finding_id`, by which `vestige adjudicate` takes a decision."""
 

@@ -8,9 +8,17 @@ from typing import Any, cast, get_args
 
 from vestige.audits.findings import Finding
 from vestige.audits.verification.adjudication import finding_id
+from vestige.audits.verification.case import ANSWERS
 from vestige.audits.verification.looking import Looker, owners_of
 from vestige.audits.verification.reading import pairs_of, settings_of
-from vestige.audits.verification.settings import CONDITIONS, PHASES, Condition, Phase
+from vestige.audits.verification.settings import (
+    CLAIMS,
+    CONDITIONS,
+    PHASES,
+    Condition,
+    Phase,
+    VerificationSettings,
+)
 from vestige.audits.verification.tally import AFTER
 from vestige.records import Reply
 from vestige.report.verification.evidence import Arm, PairExchanges, Row, Said, Seen, WaitedRow, Why
@@ -72,8 +80,8 @@ def gather(folder: RunFolder, findings: Iterable[Finding]) -> tuple[PairExchange
         IntegrityError: The record cannot be read, or is not one of this plan.
     """
     plan = folder.plan
-    fixtures = pairs_of(plan)
-    found = _sorted_in(findings)
+    fixtures, settings = pairs_of(plan), settings_of(plan)
+    found = _sorted_in(findings, settings)
     chosen = _choose(found, plan.seed)
     episodes: dict[str, tuple[str, Condition]] = {
         e.id: (e.instance, cast("Condition", str(e.labels.get("condition", "")))) for e in plan.episodes
@@ -85,7 +93,7 @@ def gather(folder: RunFolder, findings: Iterable[Finding]) -> tuple[PairExchange
         key = (pair, None if line.counted else line.attempt)
         if key in lines:
             lines[key].append(line)
-    settings, owners = settings_of(plan), owners_of(fixtures)
+    owners = owners_of(fixtures)
     out: list[PairExchanges] = []
     for key, why in chosen.items():
         pair, attempt = key
@@ -109,7 +117,7 @@ def gather(folder: RunFolder, findings: Iterable[Finding]) -> tuple[PairExchange
     return tuple(out)
 
 
-def _sorted_in(findings: Iterable[Finding]) -> dict[Attempt, _Found]:
+def _sorted_in(findings: Iterable[Finding], settings: VerificationSettings) -> dict[Attempt, _Found]:
     out: dict[Attempt, _Found] = {}
     for finding in findings:
         labels, values = finding.labels, finding.values
@@ -120,7 +128,7 @@ def _sorted_in(findings: Iterable[Finding]) -> dict[Attempt, _Found]:
         condition = cast("Condition", str(labels.get("condition")))
         match finding.kind.partition(":")[0]:
             case "sighting":
-                _sighting(one, key, condition, finding)
+                _sighting(one, key, condition, finding, settings)
             case "action":
                 what = str(values.get("chosen"))
                 one.outcomes[key] = _CHOSEN.get(what, what)
@@ -138,12 +146,34 @@ def _sorted_in(findings: Iterable[Finding]) -> dict[Attempt, _Found]:
     return out
 
 
-def _sighting(one: _Found, key: tuple[str, int, int], condition: Condition, finding: Finding) -> None:
+def _reads(settings: VerificationSettings, channel: object, phase: object, *, own: bool) -> bool:
+    """Whether a claim reads the channel in the phase: of an arm's own target, as the rules on disclosure do."""
+    for name in settings.claims:
+        channels, phases = CLAIMS[name].channels, AFTER
+        if own and name == "erasure" and settings.maintain:
+            phases = ("maintained",)
+        if own and name == "non_use" and settings.task == "correction":
+            channels = ANSWERS
+        if channel in channels and phase in phases:
+            return True
+    return False
+
+
+def _sighting(
+    one: _Found,
+    key: tuple[str, int, int],
+    condition: Condition,
+    finding: Finding,
+    settings: VerificationSettings,
+) -> None:
     values, labels = finding.values, finding.labels
     fields = {k: values.get(k) for k in ("channel", "target", "grade", "form", "state")}
+    phase, channel = labels.get("phase"), values.get("channel")
+    own = not values.get("foreign") and labels.get("who", "user") == "user" and condition != "never_exposed"
     seen = Seen.model_validate(
         {
             **fields,
+            "counts": _reads(settings, channel, phase, own=own),
             "foreign": values.get("foreign") or "",
             "who": labels.get("who", "user"),
             "reviewer": str(values.get("reviewer") or ""),
@@ -151,13 +181,12 @@ def _sighting(one: _Found, key: tuple[str, int, int], condition: Condition, find
         }
     )
     one.seen.setdefault(key, []).append(seen)
-    if labels.get("phase") not in AFTER or seen.state == "dismissed":
+    if not seen.counts or seen.state == "dismissed":
         return
-    own = not seen.foreign and seen.who == "user"
     if condition == "exposed_removed" and own:
         one.whys.add("confirmed" if seen.state == "confirmed" else "uncertain")
         one.arms.add(condition)
-    elif seen.state == "confirmed" and (not own or condition in ("never_exposed", "full_reset")):
+    elif seen.state == "confirmed" and (not own or condition == "full_reset"):
         one.whys.add("contaminated")
         one.arms.add(condition)
 

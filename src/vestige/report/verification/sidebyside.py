@@ -28,7 +28,8 @@ class Tag:
 
     text: str
     tone: str
-    """leak: it must not be there; shows: a positive control at work; caution: undecided; plain: dismissed."""
+    """leak: it must not be there; shows: a positive control at work; caution: undecided; plain: dismissed, or read by
+    no claim."""
 
 
 @dataclass(frozen=True)
@@ -199,5 +200,7 @@ def _tag(seen: Seen, condition: str, masked: Masker) -> Tag:
         return Tag(f"uncertain: {what} ({how}{by}), finding {seen.finding}", "caution")
     if seen.state == "dismissed":
         return Tag(f"dismissed{by}: {what} ({how})", "plain")
+    if not seen.counts and condition not in ("exposed_unchanged", "sham_removal"):
+        return Tag(f"{what} ({how}{by}), read by no claim", "plain")
     expected = condition in ("exposed_unchanged", "sham_removal") and seen.who == "user"
     return Tag(f"{what} ({how}{by})", "shows" if expected else "leak")

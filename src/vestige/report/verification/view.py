@@ -281,13 +281,13 @@ def _facts(result: VerificationResult) -> tuple[tuple[str, str], ...]:
         ("Model", result.model),
         ("Data", result.data),
         ("Task", f"{settings.task} of {kinds[settings.kind]}: {', '.join(settings.targets)}"),
-        ("Seed", str(result.seed)),
+        ("Seed", "in plan.json; withheld here, since targets could be drawn again from it"),
     )
 
 
 def _reach(result: VerificationResult) -> str:
     reachable = result.reachable
-    if reachable.limited_evidence:
+    if reachable.limited_evidence or result.verdict == "fails":
         return ""
     n = plural(reachable.n, "distinct pair")
     return f"With {n}, as planned, limited evidence is out of reach: {'; '.join(reachable.reasons)}."
