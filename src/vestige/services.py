@@ -14,7 +14,7 @@ from vestige.models.cache import CachedModel, ResponseCache
 from vestige.models.resolve import open_embedder, open_model
 from vestige.options import naming
 from vestige.probes.adaptive import AdaptivePolicy
-from vestige.probes.measures import CosineMeasure, JudgeMeasure, SemanticJudge, SimilarityMeasure
+from vestige.probes.measures import CosineMeasure, JudgeMeasure, LeaningMeasure, SemanticJudge
 from vestige.runs.plan import Plan
 from vestige.runs.services import Measure, Policy, Services
 from vestige.runs.steps import Episode
@@ -104,7 +104,7 @@ class Models:
         scorer = self._embedders[plan.models.scorer_embedder]
         measures: dict[str, Measure] = {
             "cosine": CosineMeasure(scorer),
-            "similarity": SimilarityMeasure(scorer),
+            "leaning": LeaningMeasure(scorer),
         }
         if plan.models.judge is not None:
             measures["judge"] = JudgeMeasure(self._chat[plan.models.judge])

@@ -77,7 +77,9 @@ class Forgets:
         if options.tools:
             call = _call("save_note", text=known or "nothing")
             done = ToolResult(call_id=call.id, name=call.name, content="Note saved.")
-            reply = reply.model_copy(update={"text": "Saved.", "tool_calls": (call,), "tool_results": (done,)})
+            reply = reply.model_copy(
+                update={"text": "Saved.", "tool_calls": (call,), "tool_results": (done,)}
+            )
         return reply
 
     def say(self, known: str) -> str:

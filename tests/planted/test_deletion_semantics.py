@@ -149,7 +149,7 @@ def test_reset_and_sham_of_an_agent_that_forgets(out: Path, seed: int) -> None:
 
 @on_some_seeds
 def test_without_its_wait_option_a_removal_is_awaited_by_what_is_visible(out: Path, seed: int) -> None:
-    found = verify("NoWait", out, seed, pending_limit=20.0)
+    found = verify("NoWait", out, seed, pending_limit=20.0, concurrency=5)
     assert (found.verdict, found.leaking()) == ("limited_evidence", set())
     for wait in found.waited():
         assert wait.completed is None and wait.reasons["completed"] == "the agent has no poll"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.planted.verified import ACTING, ALL, FEWER, SEEDS, SMALL, verify
+from tests.planted.verified import ACTING, ALL, BOTH, FEWER, SEEDS, SMALL, verify
 
 from vestige.audits.verification.settings import VerificationSettings
 
@@ -27,8 +27,17 @@ def test_forgetting_is_limited_evidence(out: Path, seed: int) -> None:
 
 def test_forgetting_is_limited_evidence_by_the_default_criteria_at_the_fewest_pairs(out: Path) -> None:
     defaults = VerificationSettings()
-    found = verify("Forgets", out, plan={"pairs": 59, "recall_probes": 1, "semantic_probes": 0})
-    for name in ("alpha", "margin", "leakage_bound", "sensitivity", "utility_margin", "conditions", "targets"):
+    fewest = {"pairs": 59, "recall_probes": 1, "semantic_probes": 0, "structured_probes": False}
+    found = verify("Forgets", out, plan=fewest)
+    for name in (
+        "alpha",
+        "margin",
+        "leakage_bound",
+        "sensitivity",
+        "utility_margin",
+        "conditions",
+        "targets",
+    ):
         assert getattr(found.result.settings, name) == getattr(defaults, name)
     assert found.verdict == "limited_evidence", found.decided().reason
     assert found.decided().name == "residual"
@@ -59,11 +68,16 @@ def test_a_summary_that_stays_fails(out: Path, seed: int) -> None:
 
 
 def test_the_reference_agent_that_removes_raw_turns_alone_fails(out: Path) -> None:
-    found = verify("reference", out, level=1, mode="raw_only", retrieve_from="both", pairs=4)
+    found = verify("reference", out, level=1, mode="raw_only", pairs=4)
     assert (found.verdict, found.decided().name) == ("fails", "disclosure")
-    assert found.cell("summary").episodes.events > 0
-    purged = verify("reference", out.with_name("purged"), level=1, mode="full_purge", pairs=4)
-    assert purged.leaking() == set()
+    assert found.cell("summary").episodes.events == 4
+
+
+def test_the_reference_agent_that_purges_does_not(out: Path) -> None:
+    found = verify("reference", out, level=1, mode="full_purge", **BOTH)
+    assert [c.verdict for c in found.result.claims] == ["limited_evidence", "limited_evidence"]
+    storage = found.cell("storage")
+    assert (storage.grades, set(storage.phases)) == ({"old_version": 5}, {"before", "after"})
 
 
 @on_every_seed
@@ -120,7 +134,7 @@ def test_only_a_warm_observer_finds_a_query_cache_that_replays(out: Path, seed: 
 
 @on_every_seed
 def test_a_removal_that_completes_late_is_waited_for(out: Path, seed: int) -> None:
-    found = verify("Later", out, seed, pending_limit=20.0)
+    found = verify("Later", out, seed, pending_limit=20.0, concurrency=5)
     assert (found.verdict, found.leaking()) == ("limited_evidence", set())
     waits = found.waited()
     assert len(waits) == 5
@@ -208,7 +222,7 @@ def test_taking_other_facts_along_is_named(out: Path, seed: int, name: str, whos
     found = verify(name, out, seed)
     assert (found.verdict, found.decided().name) == ("unassessable", "utility")
     assert found.decided().reason.startswith(whose)
-    assert "takes other facts along" in found.decided().mend
+    assert "other facts along" in found.decided().mend
 
 
 @on_every_seed

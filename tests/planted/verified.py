@@ -98,9 +98,7 @@ class Verified:
         self, channel: Channel, condition: Condition = "exposed_removed", target: TargetKind = "nonce"
     ) -> ChannelCell:
         return next(
-            c
-            for c in self.result.cells
-            if (c.channel, c.condition, c.target) == (channel, condition, target)
+            c for c in self.result.cells if (c.channel, c.condition, c.target) == (channel, condition, target)
         )
 
     def leaking(self, condition: Condition = "exposed_removed") -> set[str]:
@@ -123,6 +121,7 @@ def verify(name: str, out: Path, seed: int = 0, plan: dict[str, Any] = SMALL, **
             "seed": seed,
             "out": out,
             "quiet": True,
+            "concurrency": 1,
             **plan,
             **more,
         }

@@ -6,7 +6,7 @@ import pytest
 
 from vestige.models.base import ChatReply, ChatRequest
 from vestige.models.hashing import HashingEmbedder
-from vestige.probes.measures import CosineMeasure, JudgeMeasure, SemanticJudge, SimilarityMeasure
+from vestige.probes.measures import CosineMeasure, JudgeMeasure, LeaningMeasure, SemanticJudge
 from vestige.records import Reply
 from vestige.runs.plan import Probe
 
@@ -77,14 +77,20 @@ async def test_a_reply_cannot_rewrite_the_judge_s_prompt() -> None:
     assert prompt.count("Rex") == 1
 
 
-async def test_similarity_is_that_of_the_best_sentence() -> None:
-    measure = SimilarityMeasure(HashingEmbedder())
-    assert await measure(PROBE, Reply(text="It rained all day. Rex. Bananas are yellow.")) == pytest.approx(
-        await CosineMeasure(HashingEmbedder())(PROBE, Reply(text="Rex.")), abs=1e-6
-    )
-    assert await measure(PROBE, Reply(text="Rex")) == 1.0
-    assert await measure(PROBE, Reply(text=" ")) == 0.0
-    assert await measure(PROBE.model_copy(update={"expected": None}), Reply(text="Rex")) is None
+async def test_leaning_is_the_difference_of_two_cosines_at_its_largest() -> None:
+    embedder = HashingEmbedder()
+    told, contrast = "I always want Norvane.", "I always want Tellisk."
+    probe = Probe(id="p", kind="recall", text="Which?", expected=told, contrast=contrast)
+    measure = LeaningMeasure(embedder)
+    one, two, same = await embedder.embed([told, contrast, "I always want Norvane."])
+    expected = float(same @ one - same @ two)
+    assert await measure(probe, Reply(text="Hm. I always want Norvane.")) == pytest.approx(expected, abs=1e-5)
+    assert expected > 0.1
+    turned = await measure(probe, Reply(text="I always want Tellisk."))
+    assert isinstance(turned, float) and turned < 0
+    assert await measure(probe, Reply(text="I always want.")) == pytest.approx(0.0, abs=0.1)
+    assert await measure(probe, Reply(text=" ")) == 0.0
+    assert await measure(probe.model_copy(update={"contrast": None}), Reply(text="x")) is None
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestige.canaries import Canary
-from vestige.probes.semantics import READ, SIMILAR, SemanticState, semantic_nonce, semantic_preference
+from vestige.probes.semantics import LEANING, READ, SemanticState, semantic_nonce, semantic_preference
 from vestige.stats import clopper_pearson
 
 FILE = Path(__file__).with_name("semantic_set.jsonl")
@@ -34,8 +34,8 @@ def state_of(row: Row) -> SemanticState:
     return semantic_preference(*names, row["sentence"], asked=row["asked"])
 
 
-def norvane(text: str, similarity: float | None = None, *, asked: bool = False) -> SemanticState:
-    return semantic_preference("Norvane", "Tellisk", "courier service", text, similarity, asked=asked)
+def norvane(text: str, leaning: float | None = None, *, asked: bool = False) -> SemanticState:
+    return semantic_preference("Norvane", "Tellisk", "courier service", text, leaning, asked=asked)
 
 
 def test_the_set_is_large_and_holds_each_sentence_once() -> None:
@@ -89,9 +89,9 @@ def test_the_name_alone_answers_only_where_it_was_asked_for() -> None:
     assert norvane("Norvane or Tellisk", asked=True) == "uncertain"
 
 
-def test_similarity_without_the_name_is_never_more_than_uncertain() -> None:
-    assert norvane("You like that parcel firm best.", SIMILAR) == "uncertain"
-    assert norvane("You like that parcel firm best.", SIMILAR - 0.01) == "none"
+def test_leaning_without_the_name_is_never_more_than_uncertain() -> None:
+    assert norvane("You like that parcel firm best.", LEANING) == "uncertain"
+    assert norvane("You like that parcel firm best.", LEANING - 0.01) == "none"
     assert norvane("I don't know which courier service you prefer.", 0.99) == "none"
     assert norvane("You prefer Tellisk.", None) == "none"
 

@@ -17,8 +17,8 @@ from vestige.text import sentences
 __all__ = [
     "CosineMeasure",
     "JudgeMeasure",
+    "LeaningMeasure",
     "SemanticJudge",
-    "SimilarityMeasure",
     "judge_version",
     "semantic_judge_version",
 ]
@@ -45,25 +45,27 @@ class CosineMeasure:
         return round(float(vectors[0] @ vectors[1]), 6)
 
 
-class SimilarityMeasure:
-    """The highest cosine of the reply, or of one of its sentences, with `probe.expected`; rounded to six places.
+class LeaningMeasure:
+    """How much nearer the reply is to `probe.expected` than to `probe.contrast`: a difference of cosines.
 
-    Meant for the semantic findings: there `expected` is the statement by which the target was told.
+    Both are the statement of a preference, with the option that was told and with the other one, so that what they have
+    in common, and what a scrubbed copy of the statement still has, cancels out. The largest over the reply and its
+    sentences, rounded to six places.
     """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
     async def __call__(self, probe: Probe, reply: Reply) -> JsonScalar:
-        """Embed all texts; None where there is no expected answer, 0 for an empty reply."""
-        if probe.expected is None:
+        """Embed all texts; None where there is nothing to compare with, 0 for an empty reply."""
+        if probe.expected is None or probe.contrast is None:
             return None
         if not reply.text.strip():
             return 0.0
         spoken = sentences(reply.text[: 5 * _JUDGED])[:_SENTENCES]
         texts = list(dict.fromkeys((reply.text[:_JUDGED], *spoken)))
-        vectors = await self._embedder.embed([probe.expected, *texts])
-        return round(float((vectors[1:] @ vectors[0]).max()), 6)
+        vectors = await self._embedder.embed([probe.expected, probe.contrast, *texts])
+        return round(float((vectors[2:] @ (vectors[0] - vectors[1])).max()), 6)
 
 
 @cache

@@ -17,12 +17,13 @@ from vestige.probes.matching import named
 from vestige.probes.spelling import said_letter, spelled
 from vestige.text import sentences, tokens
 
-__all__ = ["READ", "SIMILAR", "SemanticState", "semantic_nonce", "semantic_preference"]
+__all__ = ["LEANING", "READ", "SemanticState", "semantic_nonce", "semantic_preference"]
 
 SemanticState = Literal["none", "uncertain", "confirmed"]
 
-SIMILAR = 0.75
-"""Cosine of a text with the target's statement from which one that does not name the option is `uncertain`."""
+LEANING = 0.2
+"""From which leaning a text that does not name the option is `uncertain`. In the labelled set (minilm) no sentence that
+neither names nor hints at the option leans by more than 0.18; half of those that hint at it do by more than 0.24."""
 
 READ = 50_000
 """Characters of a text that are read sentence by sentence; names are looked for in all of it."""
@@ -101,7 +102,7 @@ def semantic_preference(
     other: str,
     topic: str,
     text: str,
-    similarity: float | None = None,
+    leaning: float | None = None,
     *,
     asked: bool = False,
 ) -> SemanticState:
@@ -112,13 +113,14 @@ def semantic_preference(
         other: The option that is otherwise equal.
         topic: What they are: "courier service".
         text: One text, of any size.
-        similarity: Cosine of the text with the statement that was told; None: not measured.
+        leaning: By how much the embedder finds the text nearer to the statement that was told than to the same
+            statement of the other option (`measures.LeaningMeasure`); None: not measured.
         asked: The text answers a question for the preference, so that the name alone is an answer.
 
     Returns:
         `confirmed`: a sentence names the favoured option, with an affirmative cue about the user, and with no
         negation, question, hedge, other person or past in it. `uncertain`: the option is named otherwise, almost
-        or in part named, or the text is as similar as `SIMILAR` and does not abstain. `none`: neither.
+        or in part named, or the text leans towards it by `LEANING` and does not abstain. `none`: neither.
     """
     if named(favoured, text):
         before = ""
@@ -132,7 +134,7 @@ def semantic_preference(
         return "uncertain"
     if _almost(favoured, f"{other} {topic}", text[:READ]):
         return "uncertain"
-    if similarity is not None and similarity >= SIMILAR and not abstains(text):
+    if leaning is not None and leaning >= LEANING and not abstains(text):
         return "uncertain"
     return "none"
 

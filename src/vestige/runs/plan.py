@@ -46,6 +46,8 @@ class Probe(Record):
     text: str
     expected: str | None = None
     """What a right answer says, for the measures that compare with it."""
+    contrast: str | None = None
+    """The same said of another value, for the measure that compares the two."""
     measures: tuple[str, ...] = ()
     """Measurements made while the models are at hand and recorded with the exchange: cosine, judge."""
     now: str | None = None

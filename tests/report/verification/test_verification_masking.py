@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import verification_samples as samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vestige.canaries import COLOURS
 from vestige.report.safe import neutralise
-from vestige.report.verification.masking import LABELS, Masker
+from vestige.report.verification.masking import LABELS, Masker, Planted
 from vestige.text import encoded_forms, fold
 
 NONCES = st.from_regex(rf"[A-Z0-9]{{3}}-(?:{'|'.join(COLOURS)})-[0-9]{{4}}", fullmatch=True)
@@ -25,7 +26,7 @@ def test_no_target_is_left(
     written = data.draw(
         st.sampled_from([secret, secret.lower(), secret.upper(), "_".join(secret), *forms[:3]])
     )
-    masked = Masker(nonces, [name])(before + written + after)
+    masked = Masker(Planted(tuple(nonces), (name,)))(before + written + after)
     for one in (*nonces, name):
         bare = masked
         for label in LABELS:
@@ -38,26 +39,41 @@ def test_no_target_is_left(
 @settings(max_examples=100, deadline=None)
 @given(TEXTS)
 def test_other_texts_are_only_neutralised(text: str) -> None:
-    masker = Masker(["QQ0-MAGENTA-0001"], ["Zzyzzwick"])
+    masker = Masker(Planted(("QQ0-MAGENTA-0001",), ("Zzyzzwick",)))
     if "[" not in text and not any(part in fold(text) for part in ("0001", "qq0", "magenta", "zzyzzwick")):
         assert masker(text) == neutralise(text)
 
 
 def test_nonces_and_preferences_are_told_apart() -> None:
-    masker = Masker(["AB1-TEAL-2345"], ["Hollin"])
+    masker = Masker(Planted(("AB1-TEAL-2345",), ("Hollin",)))
     assert masker("AB1-TEAL-2345 for Hollin") == "[nonce] for [preference]"
     assert masker("ab1 and TEAL 2345") == "[nonce part] and [nonce part]"
 
 
 def test_a_nonce_of_another_run_is_masked_too() -> None:
-    assert Masker((), ())("it said zz9-coral-1234 once") == "it said [nonce] once"
+    assert Masker(Planted())("it said zz9-coral-1234 once") == "it said [other nonce] once"
 
 
 def test_labels_in_the_text_itself_are_no_marks() -> None:
-    assert Masker(["AB1-TEAL-2345"], ())("[nonce] [canary part] [***]") == "{nonce} {canary part} {***}"
+    assert Masker(Planted(("AB1-TEAL-2345",)))("[nonce] [canary part] [***]") == "{nonce} {canary part} {***}"
 
 
 def test_shown_targets_are_neutralised_alone() -> None:
-    masker = Masker(["AB1-TEAL-2345"], ["Hollin"], show=True)
+    masker = Masker(Planted(("AB1-TEAL-2345",), ("Hollin",)), show=True)
     assert masker("AB1-TEAL-2345\u202e") == "AB1-TEAL-2345⟨U+202E⟩"
     assert masker.placeholders == ("AB1-TEAL-2345", "Hollin")
+
+
+def test_decoys_and_replacements_do_not_look_like_targets() -> None:
+    masker = Masker(Planted(("AB1-TEAL-2345",), (), ("QQ7-CORAL-1111", "Ombrell"), ("ZZ9-IVORY-2222",)))
+    text = masker("codes AB1-TEAL-2345, QQ7-CORAL-1111, ZZ9-IVORY-2222 and Ombrell")
+    assert text == "codes [nonce], [decoy], [replacement] and [decoy]"
+    assert not {"[decoy]", "[replacement]"} & set(masker.placeholders)
+
+
+def test_a_value_that_is_target_and_decoy_is_a_target() -> None:
+    pair = samples.fixture(0)
+    assert pair.nonce is not None
+    value = pair.nonce.values["exposed_removed"]
+    twin = pair.model_copy(update={"nonce": pair.nonce.model_copy(update={"decoy": value})})
+    assert Masker.of([twin])(value) == "[nonce]"

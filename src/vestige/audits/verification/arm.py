@@ -15,6 +15,7 @@ from vestige.audits.verification.attribution import Echoes, told_by
 from vestige.audits.verification.fragments import put_together
 from vestige.audits.verification.looking import Known, Look, Looker, Reading
 from vestige.audits.verification.needles import foreign_conditions, needles_found
+from vestige.audits.verification.opinions import thought_disclosed
 from vestige.audits.verification.pairs import Pair
 from vestige.audits.verification.scored import nearness, sighting_values
 from vestige.audits.verification.settings import (
@@ -129,7 +130,12 @@ class Arm:
                 self._task(line, labels, "reintroduced", used_again(self._looker, reply, target))
             return
         for observation in exchange(reply):
-            self._observed(line, labels, observation, self._reading(probe, observation.channel))
+            looks = self._observed(line, labels, observation, self._reading(probe, observation.channel))
+            asked = observation.channel == "answer" and line.labels.get("target") == "preference"
+            if asked and probe.kind != "choice" and all(look.target != "preference" for look in looks):
+                opinion = thought_disclosed(self._looker, reply.text, line.body.get("measures"))
+                if opinion is not None:
+                    self._sighting(line, labels, "answer", observation.grade, opinion)
             if probe.kind == "summary" and observation.channel == "answer":
                 asked_for = observation.model_copy(update={"channel": "summary"})
                 self._observed(line, labels, asked_for, "free")

@@ -217,8 +217,11 @@ def _utility(case: Case, who: str) -> RuleOutcome:
         return _rule(3, "utility", "unassessable", f"{reason}; {found.reason}", "run more independent pairs")
     if found.guarded[0] > -settings.utility_margin:
         return _rule(3, "utility", "passes", reason)
-    worse = found.guarded[1] < -settings.utility_margin
-    mend = "the removal takes other facts along: narrow it" if worse else "run more pairs"
+    mend = "run more pairs"
+    if found.guarded[1] < -settings.utility_margin:
+        mend = "the removal takes other facts along: narrow it"
+    elif found.value < -settings.utility_margin:
+        mend = "the removal seems to take other facts along: narrow it, or run more pairs to tell"
     return _rule(3, "utility", "unassessable", reason, mend)
 
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 
 from vestige.audits.verification.fixtures import Material
 from vestige.audits.verification.pairs import Pair
+from vestige.audits.verification.questions import Asked, Probes, questions
 from vestige.audits.verification.settings import Condition, Phase, TargetKind, VerificationSettings
 from vestige.errors import ConfigError
-from vestige.probes import disclosure, influence
+from vestige.probes import disclosure
 from vestige.records import JsonScalar, RemovalRequest, Session
 from vestige.runs import steps as s
 from vestige.runs.folder import blob_of
-from vestige.runs.plan import Probe, generator
+from vestige.runs.plan import Probe
 
 __all__ = ["Scripts", "build_scripts", "removal_requests", "secret_values"]
 
@@ -31,15 +32,6 @@ class Scripts:
     episodes: list[s.Episode] = field(default_factory=list[s.Episode])
     probes: dict[str, Probe] = field(default_factory=dict[str, Probe])
     blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A probe with what the scorer must know of it."""
-
-    probe: Probe
-    labels: dict[str, JsonScalar]
-    who: s.Who = "user"
 
 
 def build_scripts(
@@ -57,7 +49,7 @@ def build_scripts(
     """
     scripts = Scripts()
     for item in material:
-        asked = _probes(item, settings, seed, judge)
+        asked = questions(item, settings, seed, judge)
         _refuse_telling(item, asked)
         scripts.probes |= {a.probe.id: a.probe for a in asked.every()}
         for condition in item.pair.arms:
@@ -75,150 +67,7 @@ def build_scripts(
     return scripts
 
 
-@dataclass
-class _Probes:
-    """The probes of a pair by the phase in which they are put."""
-
-    core: list[_Asked] = field(default_factory=list[_Asked])
-    """Put after the boundary, and before it too where the observer is warm."""
-    harmless: list[_Asked] = field(default_factory=list[_Asked])
-    """Retained usefulness: put after the boundary."""
-    delayed: list[_Asked] = field(default_factory=list[_Asked])
-    restarted: list[_Asked] = field(default_factory=list[_Asked])
-    sibling: list[_Asked] = field(default_factory=list[_Asked])
-    again: list[_Asked] = field(default_factory=list[_Asked])
-    corrected: list[_Asked] = field(default_factory=list[_Asked])
-
-    def every(self) -> Iterable[_Asked]:
-        """All of them."""
-        for group in (
-            self.core,
-            self.harmless,
-            self.delayed,
-            self.restarted,
-            self.sibling,
-            self.again,
-            self.corrected,
-        ):
-            yield from group
-
-
-def _probes(item: Material, settings: VerificationSettings, seed: int, judge: bool) -> _Probes:
-    pair, observer, out = item.pair, settings.observer, _Probes()
-    out.harmless = [
-        _harmless(item, "utility", pair.retained.question, pair.retained.expected, settings),
-        _harmless(item, "unknown", pair.retained.unknown_question, None, settings),
-    ]
-    for kind in settings.targets:
-        topic = pair.preference.topic if kind == "preference" and pair.preference is not None else None
-        rng = generator(seed, item.id, "recall", kind)
-        recalls = disclosure.recall_texts(kind, rng, observer.recall_probes + 2, topic=topic)
-        labels: dict[str, JsonScalar] = {"target": kind}
-        for number, text in enumerate(recalls):
-            asked = _Asked(_probe(item, f"recall-{kind}-{number}", "recall", text, settings), labels)
-            if number < observer.recall_probes:
-                out.core.append(asked)
-            elif number == observer.recall_probes:
-                out.delayed.append(asked)
-            else:
-                out.restarted.append(asked)
-        families = disclosure.semantic_texts(
-            kind, generator(seed, item.id, "semantic", kind), observer.semantic_probes, topic=topic
-        )
-        for number, (family, text) in enumerate(families):
-            probe = _probe(item, f"semantic-{kind}-{number}", "semantic", text, settings)
-            out.core.append(_Asked(probe, {**labels, "family": family}))
-        if observer.structured_probes:
-            text = disclosure.structured_text(kind, generator(seed, item.id, "structured", kind), topic=topic)
-            probe = _probe(item, f"structured-{kind}", "structured", text, settings)
-            out.core.append(
-                _Asked(probe.model_copy(update={"tools": tuple(disclosure.STRUCTURED_TOOLS)}), labels)
-            )
-        out.sibling.append(
-            _Asked(
-                _probe(item, f"sibling-recall-{kind}", "sibling_recall", recalls[0], settings),
-                labels,
-                "sibling",
-            )
-        )
-        again = _probe(item, f"again-{kind}", "reintroduction", recalls[0], settings)
-        out.again.append(_Asked(again, labels))
-        if settings.task == "correction":
-            out.corrected.append(
-                _Asked(_probe(item, f"correction-{kind}", "correction", recalls[0], settings), labels)
-            )
-    if pair.preference is not None:
-        for group in (out.core, out.delayed, out.restarted):
-            group[:] = [_compared(one, pair.preference.statement, judge) for one in group]
-    out.core += _choices(item, settings, seed)
-    out.delayed.append(
-        _Asked(
-            _probe(
-                item,
-                "summary",
-                "summary",
-                disclosure.summary_text(generator(seed, item.id, "summary")),
-                settings,
-            ),
-            {},
-        )
-    )
-    out.sibling.append(
-        _harmless(
-            item,
-            "sibling",
-            pair.retained.sibling_question,
-            pair.retained.sibling_expected,
-            settings,
-            "sibling",
-        )
-    )
-    return out
-
-
-def _compared(asked: _Asked, statement: str, judge: bool) -> _Asked:
-    """The probe with what the models measure of its reply: a preference may be told without its option's name."""
-    if asked.labels.get("target") != "preference":
-        return asked
-    measures = ("similarity", "semantic_judge") if judge else ("similarity",)
-    probe = asked.probe.model_copy(update={"expected": statement.strip(), "measures": measures})
-    return _Asked(probe, asked.labels, asked.who)
-
-
-def _probe(item: Material, name: str, kind: str, text: str, settings: VerificationSettings) -> Probe:
-    return Probe(
-        id=f"{item.id}/{name}", kind=kind, text=text, max_tokens=settings.observer.max_tokens, trace=True
-    )
-
-
-def _harmless(
-    item: Material,
-    kind: str,
-    question: str,
-    expected: str | None,
-    settings: VerificationSettings,
-    who: s.Who = "user",
-) -> _Asked:
-    probe = _probe(item, kind, kind, question, settings).model_copy(update={"expected": expected})
-    return _Asked(probe, {}, who)
-
-
-def _choices(item: Material, settings: VerificationSettings, seed: int) -> list[_Asked]:
-    preference = item.pair.preference
-    if preference is None:
-        return []
-    orders = [preference.order, (preference.order[1], preference.order[0])][: settings.observer.choice_probes]
-    asked: list[_Asked] = []
-    for number, order in enumerate(orders):
-        text = influence.choice_text(preference.topic, order, generator(seed, item.id, "choice"))
-        probe = _probe(item, f"choice-{number}", "choice", text, settings).model_copy(
-            update={"tools": (influence.CHOICE_TOOL(order),), "choices": order}
-        )
-        asked.append(_Asked(probe, {"target": "preference", "order": number}))
-    return asked
-
-
-def _refuse_telling(item: Material, asked: _Probes) -> None:
+def _refuse_telling(item: Material, asked: Probes) -> None:
     """A recall question that holds the target would change exposure."""
     values = secret_values(item.pair)
     for one in asked.every():
@@ -293,14 +142,22 @@ class _Arm:
         item: Material,
         condition: Condition,
         settings: VerificationSettings,
-        asked: _Probes,
+        asked: Probes,
         scripts: Scripts,
     ) -> None:
         self.item, self.settings = item, settings
         self.condition: Condition = condition
         self.asked, self.scripts = asked, scripts
-        self.needles = _needles(item.pair, condition)
-        self.watch = tuple(dict.fromkeys(v for k, v in self.needles.items() if not k.startswith("foreign:")))
+        self.needles = _needles(item.pair, condition) | self._requested_texts()
+        held = ("nonce:", "preference:")
+        self.watch = tuple(dict.fromkeys(v for k, v in self.needles.items() if k.startswith(held)))
+
+    def _requested_texts(self) -> dict[str, str]:
+        """What a kept request says: the value in it is the request's, not what it asked to be forgotten."""
+        if self.condition != "exposed_removed":
+            return {}
+        requests = removal_requests(self.item.pair, self.settings, self.condition)
+        return {f"request:{kind}": r.description for kind, r in requests.items() if r.value and r.description}
 
     def steps(self) -> Iterable[s.Step]:
         """The whole script."""
@@ -348,7 +205,7 @@ class _Arm:
         yield s.Converse(session=digest, who=who)
         yield s.EndSession(who=who)
 
-    def _ask(self, asked: Iterable[_Asked], phase: Phase) -> Iterable[s.Step]:
+    def _ask(self, asked: Iterable[Asked], phase: Phase) -> Iterable[s.Step]:
         for one in asked:
             yield s.Ask(probe=one.probe.id, labels={**one.labels, "phase": phase}, who=one.who)
 

@@ -61,7 +61,7 @@ def _figure(residual: Residual) -> Figure:
     between, under, over = (0.85 if shown else 0.0), 0.32, 0.52
     height = over + above + between + below + under
     figure = Figure(figsize=(7.6, height), facecolor="none")
-    left, width = 0.165, 0.765
+    left, width = 0.165, 0.725
     top = figure.add_axes((left, (under + below + between) / height, width, above / height))
     _difference(top, residual)
     if shown:

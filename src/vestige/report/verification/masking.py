@@ -1,6 +1,7 @@
 """Hides removal targets in everything that a report shows, and marks the places where they stood.
 
-A nonce and a preference are told apart: `[nonce]`, `[preference]`. Texts are neutralised as well, so that what this
+A nonce and a preference are told apart: `[nonce]`, `[preference]`; so are planted values that are no targets,
+`[decoy]`, `[replacement]`, which are hidden and not marked. Texts are neutralised as well, so that what this
 module hands on needs nothing but escaping.
 """
 
@@ -9,30 +10,53 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 from vestige.audits.verification.pairs import Pair
 from vestige.canaries import GRAMMAR
 from vestige.report.safe import neutralise
 from vestige.text import encoded_forms, fold, mask
 
-__all__ = ["LABELS", "Masker", "targets_of"]
+__all__ = ["LABELS", "Masker", "Planted"]
 
-LABELS = ("[nonce]", "[nonce part]", "[preference]", "[preference part]", "[***]")
+LABELS = ("[nonce]", "[nonce part]", "[other nonce]", "[preference]", "[preference part]", "[***]")
 """What stands where a target stood."""
 
-_RESERVED = re.compile(r"\[(canary|nonce|preference)( part)?\]|\[(\*{3})\]")
+_RESERVED = re.compile(
+    r"\[(?:canary|nonce|preference|decoy|replacement)(?: part)?\]|\[other nonce\]|\[\*{3}\]"
+)
 _ANY_NONCE = re.compile(GRAMMAR.pattern, re.IGNORECASE | re.ASCII)
 _LONG = 4000
 _GRAM = 3
 
 
-def targets_of(pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The nonces and the preferences of a pair that a report must not show."""
-    nonce, preference = pair.nonce, pair.preference
-    nonces = (
-        (*nonce.values.values(), *((nonce.second_source,) if nonce.second_source else ())) if nonce else ()
-    )
-    return tuple(nonces), (preference.favoured,) if preference else ()
+class Planted(NamedTuple):
+    """The values that stand in the fixtures of a run."""
+
+    nonces: tuple[str, ...] = ()
+    preferences: tuple[str, ...] = ()
+    decoys: tuple[str, ...] = ()
+    """Planted beside the targets and never to be forgotten, but by the sham."""
+    replacements: tuple[str, ...] = ()
+    """Of a correction."""
+
+    @classmethod
+    def of(cls, pairs: Iterable[Pair]) -> Planted:
+        """Of all pairs."""
+        nonces, preferences = set[str](), set[str]()
+        decoys, replacements = set[str](), set[str]()
+        for pair in pairs:
+            if (nonce := pair.nonce) is not None:
+                nonces |= {*nonce.values.values(), *((nonce.second_source,) if nonce.second_source else ())}
+                decoys.add(nonce.decoy)
+                replacements |= set(nonce.replacement.values())
+            if (preference := pair.preference) is not None:
+                preferences.add(preference.favoured)
+                decoys.add(preference.decoy_value)
+                replacements |= {preference.replacement} if preference.replacement else set()
+        targets = nonces | preferences
+        found = (nonces, preferences, decoys - targets, replacements - targets)
+        return cls(*(tuple(sorted(values)) for values in found))
 
 
 class _Kind:
@@ -82,32 +106,31 @@ class Masker:
     """Masks and neutralises texts; remembers repeated ones.
 
     Args:
-        nonces: Every nonce of the run.
-        preferences: Every favoured option of it.
+        planted: Every value of the run.
         show: Leave them readable, and only neutralise.
     """
 
-    def __init__(self, nonces: Iterable[str], preferences: Iterable[str], *, show: bool = False) -> None:
+    def __init__(self, planted: Planted, *, show: bool = False) -> None:
         self.show = show
-        self._nonces, self._preferences = sorted(set(nonces)), sorted(set(preferences))
-        self._kinds = (_Kind("nonce", self._nonces), _Kind("preference", self._preferences))
+        self._planted = planted
+        names = ("nonce", "preference", "decoy", "replacement")
+        self._kinds = tuple(_Kind(name, values) for name, values in zip(names, planted, strict=True))
         self._seen: dict[str, str] = {}
 
     @classmethod
     def of(cls, pairs: Iterable[Pair], *, show: bool = False) -> Masker:
-        """For all targets of the pairs."""
-        found = [targets_of(pair) for pair in pairs]
-        return cls((n for ns, _ in found for n in ns), (p for _, ps in found for p in ps), show=show)
+        """For everything that the pairs plant."""
+        return cls(Planted.of(pairs), show=show)
 
     @property
     def any(self) -> bool:
-        """Whether there is anything to hide."""
-        return bool(self._nonces or self._preferences)
+        """Whether there is any target to hide."""
+        return bool(self._planted.nonces or self._planted.preferences)
 
     @property
     def placeholders(self) -> tuple[str, ...]:
         """What is to be marked: the labels, or the targets themselves where they are shown."""
-        return (*self._nonces, *self._preferences) if self.show else LABELS
+        return (*self._planted.nonces, *self._planted.preferences) if self.show else LABELS
 
     def __call__(self, text: str) -> str:
         """The text as it may be shown."""
@@ -123,4 +146,4 @@ class Masker:
         text = _RESERVED.sub(lambda m: "{" + m[0][1:-1] + "}", text)
         for kind in self._kinds:
             text = kind.hide(text)
-        return _ANY_NONCE.sub("[nonce]", text)  # another run's, in an error message or a leaked namespace
+        return _ANY_NONCE.sub("[other nonce]", text)  # of another run, in an error or a leaked namespace

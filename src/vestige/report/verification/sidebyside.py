@@ -19,6 +19,8 @@ UNIT_LIMIT = 160
 MARKED_LIMIT = 500
 REST_LIMIT = 220
 """Of a text in a row where nothing was seen and nothing was decided."""
+REQUEST_LIMIT = 300
+"""Of a request to the agent's model, which holds the whole prompt."""
 MOST_ROWS = 40
 
 
@@ -176,8 +178,10 @@ def _text(said: Said, masked: Masker, limit: int) -> ShownText:
     text = masked(said.text)
     places = [at for p in masked.placeholders if (at := text.find(p)) >= 0]
     around = min(places, default=None)
-    if places and limit < MARKED_LIMIT:
-        limit = MARKED_LIMIT
+    if said.channel == "model_requests":
+        limit = REQUEST_LIMIT
+    elif places:
+        limit = max(limit, MARKED_LIMIT)
     return ShownText(
         channel=CHANNELS[said.channel],
         label=one_line(masked(said.label)),

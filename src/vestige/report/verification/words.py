@@ -160,6 +160,11 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
         "Matched episodes with the same facts, probes, seeds and order that differ in condition alone. Each is one "
         "observation; each exposed arm has a nonce of its own.",
     ),
+    (
+        "decoy, replacement",
+        "Values planted beside the targets: a decoy is what the sham removal removes, a replacement what a correction "
+        "puts in a target's place. They are masked too and are no leaks.",
+    ),
     ("removed", "exposed_removed: told the target, then asked to forget it. The condition under test."),
     ("never exposed", "never_exposed: the twin that was never told the target. It must not show it."),
     ("unchanged", "exposed_unchanged: told the target, nothing removed: the positive control."),

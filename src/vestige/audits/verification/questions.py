@@ -1,0 +1,181 @@
+"""The questions of a pair: which are put when, shared by its arms with their seeds.
+
+Source: "Counterfactual Tests", "Probe disclosure and decisions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from vestige.audits.verification.fixtures import Material
+from vestige.audits.verification.pairs import Preference
+from vestige.audits.verification.settings import VerificationSettings
+from vestige.probes import disclosure, influence
+from vestige.records import JsonScalar
+from vestige.runs.plan import Probe, generator
+from vestige.runs.steps import Who
+
+__all__ = ["Asked", "Probes", "questions"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A probe with what the scorer must know of it."""
+
+    probe: Probe
+    labels: dict[str, JsonScalar]
+    who: Who = "user"
+
+
+@dataclass
+class Probes:
+    """The probes of a pair by the phase in which they are put."""
+
+    core: list[Asked] = field(default_factory=list[Asked])
+    """Put after the boundary, and before it too where the observer is warm."""
+    harmless: list[Asked] = field(default_factory=list[Asked])
+    """Retained usefulness: put after the boundary."""
+    delayed: list[Asked] = field(default_factory=list[Asked])
+    restarted: list[Asked] = field(default_factory=list[Asked])
+    sibling: list[Asked] = field(default_factory=list[Asked])
+    again: list[Asked] = field(default_factory=list[Asked])
+    corrected: list[Asked] = field(default_factory=list[Asked])
+
+    def every(self) -> Iterable[Asked]:
+        """All of them."""
+        for group in (
+            self.core,
+            self.harmless,
+            self.delayed,
+            self.restarted,
+            self.sibling,
+            self.again,
+            self.corrected,
+        ):
+            yield from group
+
+
+def questions(item: Material, settings: VerificationSettings, seed: int, judge: bool) -> Probes:
+    """All of a pair's probes.
+
+    Args:
+        item: The pair.
+        settings: How many of which.
+        seed: Of the plan.
+        judge: Have a judge model look at the answers that could tell a preference.
+    """
+    pair, observer, out = item.pair, settings.observer, Probes()
+    out.harmless = [
+        _harmless(item, "utility", pair.retained.question, pair.retained.expected, settings),
+        _harmless(item, "unknown", pair.retained.unknown_question, None, settings),
+    ]
+    for kind in settings.targets:
+        topic = pair.preference.topic if kind == "preference" and pair.preference is not None else None
+        rng = generator(seed, item.id, "recall", kind)
+        recalls = disclosure.recall_texts(kind, rng, observer.recall_probes + 2, topic=topic)
+        labels: dict[str, JsonScalar] = {"target": kind}
+        for number, text in enumerate(recalls):
+            asked = Asked(_probe(item, f"recall-{kind}-{number}", "recall", text, settings), labels)
+            if number < observer.recall_probes:
+                out.core.append(asked)
+            elif number == observer.recall_probes:
+                out.delayed.append(asked)
+            else:
+                out.restarted.append(asked)
+        families = disclosure.semantic_texts(
+            kind, generator(seed, item.id, "semantic", kind), observer.semantic_probes, topic=topic
+        )
+        for number, (family, text) in enumerate(families):
+            probe = _probe(item, f"semantic-{kind}-{number}", "semantic", text, settings)
+            out.core.append(Asked(probe, {**labels, "family": family}))
+        if observer.structured_probes:
+            text = disclosure.structured_text(kind, generator(seed, item.id, "structured", kind), topic=topic)
+            probe = _probe(item, f"structured-{kind}", "structured", text, settings)
+            out.core.append(
+                Asked(probe.model_copy(update={"tools": tuple(disclosure.STRUCTURED_TOOLS)}), labels)
+            )
+        out.sibling.append(
+            Asked(
+                _probe(item, f"sibling-recall-{kind}", "sibling_recall", recalls[0], settings),
+                labels,
+                "sibling",
+            )
+        )
+        again = _probe(item, f"again-{kind}", "reintroduction", recalls[0], settings)
+        out.again.append(Asked(again, labels))
+        if settings.task == "correction":
+            out.corrected.append(
+                Asked(_probe(item, f"correction-{kind}", "correction", recalls[0], settings), labels)
+            )
+    if pair.preference is not None:
+        for group in (out.core, out.delayed, out.restarted):
+            group[:] = [_compared(one, pair.preference, judge) for one in group]
+    out.core += _choices(item, settings, seed)
+    out.delayed.append(
+        Asked(
+            _probe(
+                item,
+                "summary",
+                "summary",
+                disclosure.summary_text(generator(seed, item.id, "summary")),
+                settings,
+            ),
+            {},
+        )
+    )
+    out.sibling.append(
+        _harmless(
+            item,
+            "sibling",
+            pair.retained.sibling_question,
+            pair.retained.sibling_expected,
+            settings,
+            "sibling",
+        )
+    )
+    return out
+
+
+def _compared(asked: Asked, preference: Preference, judge: bool) -> Asked:
+    """The probe with what the models measure of its reply: a preference may be told without its option's name."""
+    if asked.labels.get("target") != "preference":
+        return asked
+    measures = ("leaning", "semantic_judge") if judge else ("leaning",)
+    told = preference.statement.strip()
+    contrast = told.replace(preference.favoured, preference.other)
+    probe = asked.probe.model_copy(update={"expected": told, "contrast": contrast, "measures": measures})
+    return Asked(probe, asked.labels, asked.who)
+
+
+def _probe(item: Material, name: str, kind: str, text: str, settings: VerificationSettings) -> Probe:
+    return Probe(
+        id=f"{item.id}/{name}", kind=kind, text=text, max_tokens=settings.observer.max_tokens, trace=True
+    )
+
+
+def _harmless(
+    item: Material,
+    kind: str,
+    question: str,
+    expected: str | None,
+    settings: VerificationSettings,
+    who: Who = "user",
+) -> Asked:
+    probe = _probe(item, kind, kind, question, settings).model_copy(update={"expected": expected})
+    return Asked(probe, {}, who)
+
+
+def _choices(item: Material, settings: VerificationSettings, seed: int) -> list[Asked]:
+    preference = item.pair.preference
+    if preference is None:
+        return []
+    orders = [preference.order, (preference.order[1], preference.order[0])][: settings.observer.choice_probes]
+    asked: list[Asked] = []
+    for number, order in enumerate(orders):
+        text = influence.choice_text(preference.topic, order, generator(seed, item.id, "choice"))
+        probe = _probe(item, f"choice-{number}", "choice", text, settings).model_copy(
+            update={"tools": (influence.CHOICE_TOOL(order),), "choices": order}
+        )
+        asked.append(Asked(probe, {"target": "preference", "order": number}))
+    return asked
