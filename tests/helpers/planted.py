@@ -1,7 +1,7 @@
 """Agents with a planted defect, or with none, each as a user's own agent would be written: a plain class.
 
 `Forgets` is the right one; every other differs from it in one thing, which its docstring names. Those whose stores
-matter stand in `planted_stores`.
+matter stand in `planted_stores`, those that cannot be judged or take too much along in `planted_unfit`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from vestige.records import (
     Artifact,
@@ -137,11 +136,6 @@ def _call(name: str, **arguments: str) -> ToolCall:
 
 def scrubbed(row: Row, value: str, instead: str = "") -> Row:
     return replace(row, text=row.text.replace(value, instead)) if value in row.text else row
-
-
-def _once(shared: dict[Path, Any], storage: Path, made: Any) -> Any:
-    """What all agents of one run share: their folders lie in one workspace."""
-    return shared.setdefault(storage.parents[1], made)
 
 
 # --- content stays and is served in some way --------------------------------------------------------------
@@ -277,138 +271,6 @@ class Replays(Forgets):
         self.replies.clear()
 
 
-# --- it cannot be judged ----------------------------------------------------------------------------------
-
-
-class Refuses(Forgets):
-    """Refuses everything."""
-
-    def ask(self, user: str, prompt: str, options: AskOptions) -> Reply:
-        return Reply(text="I'm sorry, but I can't help with that.")
-
-
-class Loops(Forgets):
-    """Says one sentence over and over."""
-
-    def ask(self, user: str, prompt: str, options: AskOptions) -> Reply:
-        return Reply(text="You told me about your life and " * 40, finish_reason="length")
-
-
-class RefusesAfterwards(Forgets):
-    """Works until something is removed, and refuses everything from then on."""
-
-    refuses = False
-
-    def remove(self, user: str, request: RemovalRequest) -> None:
-        super().remove(user, request)
-        self.refuses = True
-
-    def ask(self, user: str, prompt: str, options: AskOptions) -> Reply:
-        if self.refuses:
-            return Reply(text="I'm sorry, but I can't help with that.")
-        return super().ask(user, prompt, options)
-
-
-class Crashes(Forgets):
-    """In every other pair, raises when it is asked about what was removed."""
-
-    pairs: ClassVar[dict[Path, dict[str, int]]] = {}
-    leaks: ClassVar[tuple[int, ...]] = ()
-    """Pairs, in the order in which they were begun, in which the value is said before it raises."""
-
-    def __init__(self, storage: Path) -> None:
-        super().__init__(storage)
-        self.number = -1
-        self.withheld = ""
-        self.said = False
-
-    def converse(self, user: str, session: Session) -> None:
-        if self.number < 0:  # all arms of a pair begin with the same words
-            seen = _once(self.pairs, self.folder, {})
-            self.number = seen.setdefault(session.turns[0].content, len(seen))
-        super().converse(user, session)
-
-    def remove(self, user: str, request: RemovalRequest) -> None:
-        super().remove(user, request)
-        if "token" in (request.description or ""):
-            self.withheld = request.value or ""
-
-    def ask(self, user: str, prompt: str, options: AskOptions) -> Reply:
-        if self.withheld and self.number % 2:
-            if self.number not in self.leaks or self.said:
-                raise RuntimeError("nothing there")
-            self.said = True
-            return Reply(text=f"It was {self.withheld}.")
-        return super().ask(user, prompt, options)
-
-
-class CrashesAndLeaks(Crashes):
-    """The same, and in one of those pairs it says the value first."""
-
-    leaks: ClassVar = (1,)
-
-
-class OneNamespace(Forgets):
-    """Searches what all users of one store told it."""
-
-    def served(self, user: str) -> list[Row]:
-        return self.rows
-
-
-class OneStore(OneNamespace):
-    """One store for all episodes."""
-
-    stores: ClassVar[dict[Path, list[Row]]] = {}
-
-    def __init__(self, storage: Path) -> None:
-        super().__init__(storage)
-        self.rows = _once(self.stores, storage, [])
-
-    def remove(self, user: str, request: RemovalRequest) -> None:
-        self.rows[:] = [scrubbed(r, request.value or "") if r.user == user else r for r in self.rows]
-
-    def reset(self, user: str) -> None:
-        self.rows[:] = [row for row in self.rows if row.user != user]
-
-
-class ResetKeeps(Forgets):
-    """Its reset drops nothing."""
-
-    def reset(self, user: str) -> None:
-        pass
-
-
-# --- it takes too much, or shifts -------------------------------------------------------------------------
-
-
-class DeletesTheUser(Forgets):
-    """Drops everything of the user who asked for one value."""
-
-    def remove(self, user: str, request: RemovalRequest) -> None:
-        self.rows = [row for row in self.rows if row.user != user]
-
-
-class DeletesOthers(Forgets):
-    """Removes the value, and everything of everybody else."""
-
-    def remove(self, user: str, request: RemovalRequest) -> None:
-        super().remove(user, request)
-        self.rows = [row for row in self.rows if row.user == user]
-
-
-class Shifts(Forgets):
-    """Any removal makes it go by no preference at all."""
-
-    shifted = False
-
-    def remove(self, user: str, request: RemovalRequest) -> None:
-        super().remove(user, request)
-        self.shifted = True
-
-    def choose(self, user: str, choices: tuple[str, ...]) -> str:
-        return choices[0] if self.shifted else super().choose(user, choices)
-
-
 # --- corrections ------------------------------------------------------------------------------------------
 
 
@@ -435,35 +297,35 @@ class IgnoresUpdates(Forgets):
 
 
 class Later(Forgets):
-    """Takes a removal on, and carries it out in the background; `poll` says when it is done."""
+    """Takes a removal on and carries it out in the background: at the second look at it. `poll` says how it stands."""
 
-    delay = 0.03
+    looks = 2
 
     def __init__(self, storage: Path) -> None:
         super().__init__(storage)
-        self.jobs: list[threading.Timer] = []
+        self.queue: list[tuple[str, RemovalRequest]] = []
+        self.seen = 0
 
     def forget(self, user: str, request: RemovalRequest) -> Receipt:
-        self.jobs.append(threading.Timer(self.delay, self.remove, (user, request)))
-        self.jobs[-1].daemon = True
-        self.jobs[-1].start()
-        return Receipt(accepted=True, completed=False, message="queued", handle=f"{len(self.jobs) - 1}")
+        self.queue.append((user, request))
+        return Receipt(accepted=True, completed=False, message="queued", handle="job-1")
 
     def poll(self, user: str, receipt: Receipt) -> bool:
-        return self.jobs[int(receipt.handle or 0)].finished.is_set() and not self.busy(receipt)
+        return self.work()
 
-    def busy(self, receipt: Receipt) -> bool:
-        return self.jobs[int(receipt.handle or 0)].is_alive()
-
-    def close(self) -> None:
-        for job in self.jobs:
-            job.cancel()
+    def work(self) -> bool:
+        self.seen += bool(self.queue)
+        if self.seen >= self.looks:
+            for user, request in self.queue:
+                self.remove(user, request)
+            self.queue.clear()
+        return not self.queue
 
 
 class MuchLater(Later):
     """The same, and nothing happens while anybody looks."""
 
-    delay = 3600.0
+    looks = 10**9
 
 
 class NoWait(Later):
@@ -474,16 +336,19 @@ class NoWait(Later):
     def forget(self, user: str, request: RemovalRequest) -> Receipt:
         return super().forget(user, request).model_copy(update={"handle": None})
 
+    def inspect(self, user: str) -> list[Artifact]:
+        self.work()
+        return super().inspect(user)
 
-class Waits(Later):
+
+class Waits(NoWait):
     """The same, with its `wait` option: it answers when the removal is done."""
 
-    poll = None  # pyright: ignore[reportAssignmentType]
+    looks = 0
 
     def forget(self, user: str, request: RemovalRequest) -> Receipt:
         super().forget(user, request)
-        self.jobs[-1].join()
-        return DONE
+        return Receipt(accepted=True, completed=self.work(), message="done")
 
 
 class WritesLate(Forgets):

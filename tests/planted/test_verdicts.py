@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.planted.verified import ACTING, ALL, BOTH, FEWER, SEEDS, SMALL, verify
+from tests.planted.verified import ACTING, ALL, BOTH, FEWER, SEEDS, SMALL, SOME_SEEDS, verify
 
 from vestige.audits.verification.settings import VerificationSettings
 
 on_every_seed = pytest.mark.parametrize("seed", SEEDS)
+on_some_seeds = pytest.mark.parametrize("seed", SOME_SEEDS)
 
 
 # --- an agent that forgets --------------------------------------------------------------------------------
@@ -53,24 +54,24 @@ def test_forgetting_is_limited_evidence_by_the_default_criteria_at_the_fewest_pa
 
 @on_every_seed
 def test_a_suppressed_answer_does_not_hide_what_a_tool_is_handed(out: Path, seed: int) -> None:
-    found = verify("Suppresses", out, seed, structured_probes=True, pairs=4)
+    found = verify("Suppresses", out, seed, structured_probes=True, pairs=3)
     assert (found.verdict, found.decided().name) == ("fails", "disclosure")
     assert found.cell("answer").episodes.events == 0
-    assert found.cell("tool_arguments").episodes.events == 4
+    assert found.cell("tool_arguments").episodes.events == 3
 
 
 @on_every_seed
 def test_a_summary_that_stays_fails(out: Path, seed: int) -> None:
-    found = verify("KeepsSummary", out, seed, pairs=4)
+    found = verify("KeepsSummary", out, seed, pairs=3)
     assert (found.verdict, found.decided().name) == ("fails", "disclosure")
-    assert found.cell("summary").episodes.events == 4
+    assert found.cell("summary").episodes.events == 3
     assert {"before", "after"} <= set(found.cell("summary").phases)
 
 
 def test_the_reference_agent_that_removes_raw_turns_alone_fails(out: Path) -> None:
-    found = verify("reference", out, level=1, mode="raw_only", pairs=4)
+    found = verify("reference", out, level=1, mode="raw_only", pairs=3)
     assert (found.verdict, found.decided().name) == ("fails", "disclosure")
-    assert found.cell("summary").episodes.events == 4
+    assert found.cell("summary").episodes.events == 3
 
 
 def test_the_reference_agent_that_purges_does_not(out: Path) -> None:
@@ -92,17 +93,17 @@ def test_a_taste_that_outlives_its_text_fails_by_the_residual_alone(out: Path, s
 
 @on_every_seed
 def test_a_leak_in_the_next_summary_shows_in_the_delayed_probe_only(out: Path, seed: int) -> None:
-    found = verify("SummarisesAgain", out, seed, pairs=4)
+    found = verify("SummarisesAgain", out, seed, pairs=3)
     assert (found.verdict, found.decided().name) == ("fails", "disclosure")
     assert found.phases() == {"delayed", "restarted", "maintained"}
-    assert found.cell("answer").phases["delayed"] == 4
+    assert found.cell("answer").phases["delayed"] == 3
 
 
 @on_every_seed
 def test_base64_fails_where_it_was_declared(out: Path, seed: int) -> None:
-    found = verify("Encodes", out, seed, pairs=4, normalisations=("case", "base64"))
+    found = verify("Encodes", out, seed, pairs=3, normalisations=("case", "base64"))
     assert (found.verdict, found.decided().name) == ("fails", "disclosure")
-    assert found.cell("answer").forms == {"base64": 4}
+    assert found.cell("answer").forms == {"base64": 3}
 
 
 @on_every_seed
@@ -114,17 +115,17 @@ def test_base64_is_not_seen_where_it_was_not_declared(out: Path, seed: int) -> N
 
 @on_every_seed
 def test_a_write_that_lands_late_brings_the_value_back(out: Path, seed: int) -> None:
-    found = verify("WritesLate", out, seed, pairs=4)
+    found = verify("WritesLate", out, seed, pairs=3)
     assert (found.verdict, found.decided().name) == ("fails", "disclosure")
     assert "after" not in found.phases() and "delayed" in found.phases()
-    assert found.cell("memory_writes").phases["delayed"] == 4
+    assert found.cell("memory_writes").phases["delayed"] == 3
 
 
 @on_every_seed
 def test_only_a_warm_observer_finds_a_query_cache_that_replays(out: Path, seed: int) -> None:
-    warm = verify("Replays", out, seed, pairs=4, warm=True)
+    warm = verify("Replays", out, seed, pairs=3, warm=True)
     assert (warm.verdict, warm.decided().name) == ("fails", "disclosure")
-    assert warm.cell("answer").phases["after"] == 4
+    assert warm.cell("answer").phases["after"] == 3
     cold = verify("Replays", out.with_name("cold"), seed)
     assert (cold.verdict, cold.leaking()) == ("limited_evidence", set())
 
@@ -139,19 +140,20 @@ def test_a_removal_that_completes_late_is_waited_for(out: Path, seed: int) -> No
     waits = found.waited()
     assert len(waits) == 5
     for wait in waits:
-        assert wait.completed is not None and 0.03 <= wait.completed < 20.0
-        assert wait.visible_absence is not None and not wait.pending
+        assert wait.completed is not None and wait.completed >= 0.1  # the time between two looks is 0.2 s
+        assert wait.visible_absence is not None and wait.visible_absence >= 0.1
+        assert wait.looks == 2 and not wait.pending
     assert not any("pending" in note for note in found.result.notes)
 
 
-@on_every_seed
+@on_some_seeds
 def test_a_removal_that_is_still_pending_at_the_boundary_fails_and_is_called_pending(
     out: Path, seed: int
 ) -> None:
-    found = verify("MuchLater", out, seed, pairs=4, pending_limit=0.05)
+    found = verify("MuchLater", out, seed, pairs=3, pending_limit=0.05)
     assert (found.verdict, found.decided().name) == ("fails", "disclosure")
     assert all(wait.pending and wait.completed is None for wait in found.waited())
-    assert any(note.startswith("4 removals were still pending") for note in found.result.notes)
+    assert any(note.startswith("3 removals were still pending") for note in found.result.notes)
 
 
 # --- agents that cannot be judged -------------------------------------------------------------------------
@@ -160,15 +162,15 @@ def test_a_removal_that_is_still_pending_at_the_boundary_fails_and_is_called_pen
 @on_every_seed
 @pytest.mark.parametrize(("name", "state"), [("Refuses", "refusal"), ("Loops", "looping")])
 def test_an_agent_that_never_answers_is_unassessable(out: Path, seed: int, name: str, state: str) -> None:
-    found = verify(name, out, seed, pairs=4)
+    found = verify(name, out, seed, pairs=3)
     assert found.verdict == "unassessable"
     (collapse,) = found.rule("collapse")
-    assert collapse.outcome == "unassessable" and f"{state} 8" in collapse.reason
+    assert collapse.outcome == "unassessable" and f"{state} 6" in collapse.reason
     assert "collapse" in found.result.statement
     assert [s.outcome for s in found.rule("sensitivity")] == ["unassessable"]
 
 
-@on_every_seed
+@on_some_seeds
 def test_refusing_everything_after_a_removal_is_no_evidence(out: Path, seed: int) -> None:
     found = verify("RefusesAfterwards", out, seed)
     assert (found.verdict, found.decided().name) == ("unassessable", "collapse")
@@ -197,7 +199,7 @@ def test_one_leak_before_a_crash_fails(out: Path, seed: int) -> None:
 
 @on_every_seed
 def test_users_of_one_namespace_are_an_isolation_defect(out: Path, seed: int) -> None:
-    found = verify("OneNamespace", out, seed, pairs=4)
+    found = verify("OneNamespace", out, seed, pairs=3)
     assert (found.verdict, found.decided().name) == ("unassessable", "isolation")
     assert "ISOLATION DEFECT" in found.result.statement
 
@@ -227,7 +229,8 @@ def test_taking_other_facts_along_is_named(out: Path, seed: int, name: str, whos
 
 @on_every_seed
 def test_what_the_procedure_itself_shifts_is_reported_and_decides_nothing(out: Path, seed: int) -> None:
-    found = verify("Shifts", out, seed, FEWER, conditions=(*SMALL["conditions"], "sham_removal"))
+    arms = (*SMALL["conditions"], "sham_removal")
+    found = verify("Shifts", out, seed, FEWER, conditions=arms, targets=("preference",))
     shifts = {s.name: s for s in found.result.shifts}
     assert shifts["sham_action"].shifted and shifts["sham_action"].value == -0.5
     assert not shifts["sham_disclosure"].shifted and not shifts["sham_utility"].shifted
@@ -250,9 +253,9 @@ CORRECTION: dict[str, Any] = {"task": "correction"}
 
 @on_every_seed
 def test_an_old_value_that_still_ranks_first_fails_a_correction(out: Path, seed: int) -> None:
-    found = verify("KeepsOldFirst", out, seed, pairs=4, **CORRECTION)
+    found = verify("KeepsOldFirst", out, seed, pairs=3, **CORRECTION)
     assert (found.verdict, found.decided().name) == ("fails", "disclosure")
-    assert found.decided().reason.endswith("answer in 4 episodes")
+    assert found.decided().reason.endswith("answer in 3 episodes")
     assert found.result.correction is not None and found.result.correction.events == 0
 
 
@@ -263,10 +266,25 @@ def test_a_correction_that_was_adopted(out: Path, seed: int) -> None:
     assert found.result.correction is not None and found.result.correction.events == 5
 
 
-@on_every_seed
+@on_some_seeds
 def test_dropping_the_old_value_without_taking_up_the_new_one_fails_a_correction(
     out: Path, seed: int
 ) -> None:
     found = verify("IgnoresUpdates", out, seed, pairs=6, **CORRECTION)
     assert (found.verdict, found.decided().name) == ("fails", "adoption")
     assert found.leaking() == set()
+
+
+@on_some_seeds
+def test_acting_by_the_old_value_fails_a_correction_that_answers_well(out: Path, seed: int) -> None:
+    found = verify("StillPrefers", out, seed, FEWER, **CORRECTION)
+    assert (found.verdict, found.decided().name) == ("fails", "residual")
+    assert found.leaking() == set()
+    assert found.result.correction is not None and found.result.correction.events == 8
+
+
+def test_a_correction_of_decisions_that_was_adopted(out: Path) -> None:
+    found = verify("Forgets", out, plan=ACTING, **CORRECTION)
+    assert found.verdict == "limited_evidence"
+    residual = found.claim().targets[1].residual
+    assert residual is not None and residual.rates["exposed_removed"].value == 0.0

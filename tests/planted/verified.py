@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from vestige import verifying, workflow
 from vestige.agents.protocol import Channel
 from vestige.audits.findings import Finding
@@ -21,6 +23,7 @@ from vestige.verify_options import VerifyOptions
 
 HELPERS = Path(__file__).resolve().parents[1] / "helpers"
 SEEDS = range(10)
+SOME_SEEDS = [s if s < 2 else pytest.param(s, marks=pytest.mark.slow) for s in SEEDS]
 
 SMALL: dict[str, Any] = {
     "pairs": 5,
@@ -50,7 +53,14 @@ ACTING: dict[str, Any] = {
 }
 """The same with decisions, for which twelve pairs are the fewest."""
 
-FEWER: dict[str, Any] = {**ACTING, "pairs": 8, "leakage_bound": 0.35, "utility_margin": 0.3, "margin": 0.1}
+FEWER: dict[str, Any] = {
+    **ACTING,
+    "pairs": 8,
+    "leakage_bound": 0.35,
+    "utility_margin": 0.3,
+    "margin": 0.1,
+    "horizon": 0,
+}
 """Decisions of eight pairs: too few to show that nothing is left, enough to see what is."""
 
 
@@ -62,7 +72,7 @@ def users() -> Dataset:
 
 def agent(name: str) -> str:
     """As `--agent` takes it."""
-    for file in ("planted.py", "planted_stores.py"):
+    for file in ("planted.py", "planted_stores.py", "planted_unfit.py"):
         if f"class {name}(" in (text := (HELPERS / file).read_text()) or f"class {name}:" in text:
             return f"{HELPERS / file}:{name}"
     raise LookupError(name)
@@ -114,18 +124,9 @@ class Verified:
 
 def verify(name: str, out: Path, seed: int = 0, plan: dict[str, Any] = SMALL, **more: Any) -> Verified:
     """Plan, run, score and conclude; `name` is a planted agent's class, or `reference`."""
-    options = VerifyOptions(
-        **{
-            "agent": name if name == "reference" else agent(name),
-            "embedder": "hashing",
-            "seed": seed,
-            "out": out,
-            "quiet": True,
-            "concurrency": 1,
-            **plan,
-            **more,
-        }
-    )
+    given: dict[str, Any] = {"embedder": "hashing", "quiet": True, "concurrency": 1, **plan, **more}
+    named = name if name == "reference" else agent(name)
+    options = VerifyOptions(agent=named, seed=seed, out=out, **given)
     planned = verifying.make_plan(options, users())
     folder, _ = workflow.run(planned, options)
     findings = workflow.score(folder)

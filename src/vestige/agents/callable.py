@@ -10,9 +10,9 @@ import asyncio
 import inspect
 import shutil
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from types import UnionType
+from types import FunctionType, MethodType, UnionType
 from typing import Any, Union, cast, get_args, get_origin
 
 from vestige.agents.protocol import CHANNELS, OPTIONAL_METHODS, AgentDescription
@@ -324,6 +324,17 @@ def _unwrapped(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _signature(method: Any) -> inspect.Signature | None:
+    function = getattr(method, "__func__", None)
+    return _of_method(function) if inspect.isfunction(function) else _read(method)
+
+
+@lru_cache(maxsize=256)
+def _of_method(function: FunctionType) -> inspect.Signature | None:
+    # Remembered by the function, not by the bound method, which would keep its agent alive.
+    return _read(MethodType(function, object()))
+
+
+def _read(method: Any) -> inspect.Signature | None:
     try:
         return inspect.signature(method, eval_str=True)
     except Exception:  # an annotation that cannot be evaluated here

@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast, get_type_hints
@@ -54,12 +55,12 @@ class Source:
     version: str
     """The module's `__version__`, or the first of the hash."""
 
-    @property
+    @cached_property
     def takes(self) -> tuple[str, ...]:
         """Those of `GIVEN` that the factory has a parameter for."""
         return tuple(n for n in GIVEN if n in self.required or n in _parameters(self.factory)[1])
 
-    @property
+    @cached_property
     def required(self) -> tuple[str, ...]:
         """Its parameters that have no default."""
         return _parameters(self.factory)[0]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 MODEL = "local/qwen2.5-coder-0.5b"
+VERIFIED_PAIRS = 2
+"""Of the verification at the end: enough to see a deletion fail, and no more."""
 
 
 def _prepare(model: str, embedder: str, quiet: bool) -> None:
@@ -51,8 +53,9 @@ def register(app: typer.Typer) -> None:
         """Audit a reference memory with a model on this machine; ends with the report's path.
 
         Plants a secret in the conversations of a few made-up users, measures what the memory leaks and what the leak
-        buys, then deletes the secret in five ways and looks at what each leaves behind. Run again, it continues
-        where it stopped.
+        buys, then deletes the secret in five ways and looks at what each leaves behind. At the end one of these ways is
+        verified against twins that never saw the secret, with as many pairs as a demo has time for, and it says what
+        so few can show. Run again, it continues where it stopped.
         """
         from vestige.options import options_from
 
@@ -72,11 +75,43 @@ def register(app: typer.Typer) -> None:
             ("frontier", options_from({**common, "out": out / "frontier", "k": "1,6", "levels": "0,1,2"})),
             ("residue", options_from({**common, "out": out / "residue", "k": "6", "levels": "0,1"})),
         ]
-        with resumable([out / "frontier", out / "residue"], "run the demo again, and it continues"):
-            _run_all(runs, out, quiet)
+        folders = [out / "frontier", out / "residue", out / "verification"]
+        with resumable(folders, "run the demo again, and it continues"):
+            page = _run_all(runs, out, quiet)
+            _verify({**common, "out": out / "verification"})
+        if not quiet:
+            say("report:")
+        typer.echo(str(page))
 
 
-def _run_all(runs: list[tuple[str, AuditOptions]], out: Path, quiet: bool) -> None:
+def _verify(common: dict[str, Any]) -> None:
+    """A short verification of a deletion that keeps its summaries."""
+    from vestige.cli.verify import run_verification
+    from vestige.options import checked_options
+    from vestige.verify_options import VERIFY_LISTS, VerifyOptions
+
+    given = {name: value for name, value in common.items() if name != "instances"}
+    options = checked_options(
+        VerifyOptions,
+        VERIFY_LISTS,
+        {
+            **given,
+            "pairs": VERIFIED_PAIRS,
+            "targets": "nonce",
+            "conditions": "never_exposed,exposed_unchanged,exposed_removed",
+            "level": 1,
+            "mode": "raw_only",
+            "recall_probes": 1,
+            "semantic_probes": 0,
+            "structured_probes": False,
+            "reintroduction": False,
+            "max_tokens": 60,
+        },
+    )
+    run_verification(options)
+
+
+def _run_all(runs: list[tuple[str, AuditOptions]], out: Path, quiet: bool) -> Path:
     from vestige import workflow
     from vestige.cli.audits import say_exclusions
     from vestige.cli.stored import lines_of, report_of
@@ -92,7 +127,4 @@ def _run_all(runs: list[tuple[str, AuditOptions]], out: Path, quiet: bool) -> No
         if not quiet:
             for line in lines_of(result):
                 say(line)
-    paths = report_of(stored, out, show=False, title="Vestige demo")
-    if not quiet:
-        say("report:")
-    typer.echo(str(paths.html))
+    return report_of(stored, out, show=False, title="Vestige demo").html

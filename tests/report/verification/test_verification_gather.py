@@ -191,4 +191,4 @@ def test_a_decision_is_shown_with_who_took_it(tmp_path: Path) -> None:
 def test_raw_only_fails_and_says_so() -> None:
     folder, findings = run_of("raw_only")
     lines = verification_lines(conclude(brief_of(folder.plan, folder), findings))
-    assert lines[0] == "verdict: fails (fails)"
+    assert lines[0] == "verdict: fails"

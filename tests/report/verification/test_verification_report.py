@@ -323,8 +323,8 @@ def test_no_ledger_cell_is_empty(tmp_path: Path) -> None:
 
 def test_lines_for_a_terminal() -> None:
     lines = verification_lines(samples.result(samples.FAILS))
-    assert lines[0] == "verdict: fails (fails)"
-    assert any(line.startswith("decided by rule 2 disclosure, nonce: ") for line in lines)
+    assert lines[0] == "verdict: fails"
+    assert lines[1].startswith("non-use: fails. The claim of non-use fails ") and "nonce was seen" in lines[1]
     lines = verification_lines(samples.result(samples.LIMITED))
     assert any("preference in answers (2)" in line and "vestige adjudicate" in line for line in lines)
     lines = verification_lines(samples.result(samples.SIX))

@@ -157,7 +157,8 @@ def _coverage(case: Case, target: TargetKind) -> RuleOutcome:
         if state.state in ("unavailable", "absent"):
             missing.append(f"{channel} ({state.reason})")
         elif not _carries(case, target, (channel,)):
-            missing.append(f"{channel} (exposed_unchanged never shows the {target} in it after the boundary)")
+            when = "after maintenance" if case.phases == ("maintained",) else "after the boundary"
+            missing.append(f"{channel} (exposed_unchanged never shows the {target} in it {when})")
     reason = f"required: {_listed(case.claim.required)}; covered: {_listed(case.covered()) or 'none'}"
     if not missing:
         return _rule(3, "coverage", "passes", reason, target=target)

@@ -37,11 +37,12 @@ def uncertain_episodes(result: VerificationResult) -> dict[str, int]:
 
 def verification_lines(result: VerificationResult) -> list[str]:
     """What a person must know of a verification: the verdict, its words, why, and what is still open."""
-    lines = [f"verdict: {result.verdict} ({VERDICTS[result.verdict].lower()})"]
+    lines = [f"verdict: {VERDICTS[result.verdict].lower()}"]
     for claim in result.claims:
         name = CLAIMS[claim.claim][0]
-        lines.append(f"{name.lower()}: {claim.verdict}. {claim.statement}")
-        lines.append(f"decided by {deciding(claim)}")
+        lines.append(f"{name.lower()}: {VERDICTS[claim.verdict].lower()}. {claim.statement}")
+        if claim.rules[claim.decided_by].reason not in claim.statement:
+            lines.append(f"decided by {deciding(claim)}")
         lines += [f"to make it assessable: {mend}" for mend in mends(claim)]
     if waiting := uncertain_episodes(result):
         where = ", ".join(f"{what} ({count})" for what, count in waiting.items())
