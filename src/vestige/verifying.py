@@ -90,6 +90,7 @@ def make_plan(options: VerifyOptions, dataset: Dataset | None = None) -> Planned
         seed,
         {"embedder": options.embedder},
         judge=options.judge is not None,
+        tools=options.agent in AGENTS,
     )
     plan = Plan(
         audit="verification",
@@ -251,8 +252,12 @@ def finish(
 
 
 def uncertain(folder: RunFolder) -> list[Finding]:
-    """The sightings that the rules could not decide and no person has."""
-    return [f for f in workflow.score(folder) if f.values.get("state") == "uncertain"]
+    """The sightings after the removal that the rules could not decide and no person has."""
+    return [
+        f
+        for f in workflow.score(folder)
+        if f.values.get("state") == "uncertain" and f.labels.get("condition") == "exposed_removed"
+    ]
 
 
 def uncertain_lines(folder: RunFolder) -> list[str]:

@@ -15,7 +15,16 @@ from typing import Literal, Protocol, get_args
 from vestige.agents.tools import ENDS_TURN, Toolbox
 from vestige.errors import ConfigError
 from vestige.models.base import ChatModel, ChatReply, ChatRequest, Message
-from vestige.models.toolcalls import call_schema, enum_of, option_takers, parameters, parse_call, required
+from vestige.models.toolcalls import (
+    arguments_schema,
+    call_schema,
+    enum_of,
+    option_takers,
+    parameters,
+    parse_arguments,
+    parse_call,
+    required,
+)
 from vestige.records import Reply, Tool, ToolCall, ToolResult, Usage
 
 __all__ = ["ROUNDS", "ToolMode", "ToolTexts", "answer", "as_tool_mode", "resolved"]
@@ -63,6 +72,8 @@ class ToolTexts:
     """After it, where the reply has to be a call."""
     call_or_answer: str
     """After it, where the reply may also be an answer."""
+    arguments: str
+    """After the question, where there is one tool and it has to be called."""
     result: str
     """What a tool gave back, as a message."""
 
@@ -109,8 +120,15 @@ class _Schema:
         self._tools, self._texts = tools, texts
         takers = option_takers(tools, choices) if choices else {}
         self._deciding = tuple(tool for tool in tools if tool.name in takers)
+        self._only = self._deciding[0] if len(tools) == len(self._deciding) == 1 else None
 
     def ask(self, request: ChatRequest, messages: Sequence[Message], *, last: bool) -> ChatRequest:
+        if self._only is not None:
+            # A small model that is to name tool and arguments decides before it has thought: the arguments are enough.
+            question = messages[-1]
+            asked = question.model_copy(update={"content": f"{question.content}\n{self._form(self._only)}"})
+            told = (*messages[:-1], asked)
+            return request.model_copy(update={"messages": told, "json_schema": arguments_schema(self._only)})
         # The last request leaves no room for another look-up: it is answered, or decided.
         schema = call_schema(self._deciding if last else self._tools, answer=not self._deciding)
         system = messages[0].model_copy(update={"content": f"{messages[0].content}\n\n{self._told()}"})
@@ -122,8 +140,17 @@ class _Schema:
         end = self._texts.call if self._deciding else self._texts.call_or_answer
         return "\n".join([self._texts.tools, *listed, end])
 
+    def _form(self, tool: Tool) -> str:
+        """What the only call has to look like."""
+        fields = parameters(tool).items()
+        shown = ", ".join(f"{json.dumps(name)}: {field.get('description', 'TEXT')}" for name, field in fields)
+        return self._texts.arguments.replace("{{arguments}}", f"{{{shown}}}")
+
     def read(self, reply: ChatReply) -> tuple[str, tuple[ToolCall, ...]]:
-        said, call = parse_call(reply.text, self._tools)
+        if self._only is not None:
+            said, call = parse_arguments(reply.text, self._only)
+        else:
+            said, call = parse_call(reply.text, self._tools)
         return said, (*reply.tool_calls, *((call,) if call else ()))
 
     def back(self, said: str, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> list[Message]:

@@ -298,7 +298,9 @@ def _prompts() -> dict[str, Any]:
 @cache
 def _tool_texts() -> ToolTexts:
     texts = _prompts()["tools"]
-    return ToolTexts(**{name: str(texts[name]) for name in ("tools", "call", "call_or_answer", "result")})
+    return ToolTexts(
+        **{name: str(texts[name]) for name in ("tools", "call", "call_or_answer", "arguments", "result")}
+    )
 
 
 def _messages(prompt: str, found: Sequence[Retrieved], now: str | None) -> tuple[Message, ...]:

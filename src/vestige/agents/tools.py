@@ -46,7 +46,10 @@ def _tool(name: str, description: str, texts: dict[str, str], optional: Sequence
 
 
 CHOOSE_OPTION = _tool(
-    "choose_option", "Choose one of the options for the user.", {"option": "The option, word for word."}
+    "choose_option",
+    "Choose one of the options for the user.",
+    {"reason": "what you remember of my taste in this", "option": "NAME"},
+    optional=("reason",),
 )
 PLACE_ORDER = _tool(
     "place_order",

@@ -102,6 +102,8 @@ def with_flags(
             if name in leave_out:
                 continue
             flag = "--" + name.replace("_", "-")
+            if kind is bool and text.endswith("[on]"):
+                flag += f"/--no-{flag.removeprefix('--')}"
             more: dict[str, Any] = {"parser": as_path, "metavar": "<path>"} if kind is Path else {}
             hint = Annotated[
                 kind | None, typer.Option(flag, help=text, show_default=False, rich_help_panel=panel, **more)

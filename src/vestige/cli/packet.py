@@ -114,7 +114,7 @@ def register(app: typer.Typer, panel: str) -> None:
             say(found.statement)
             for change in found.changes:
                 if change.direction != "same":
-                    say(f"{change.direction:<9}{change.what}: {change.a} -> {change.b}")
+                    say(f"{change.direction.replace('_', ' '):<15}{change.what}: {change.a} -> {change.b}")
             for reason in found.reasons:
                 say(f"not comparable: {reason}")
         if any(change.direction == "worse" for change in found.changes):

@@ -17,12 +17,14 @@ from vestige.records import Tool, ToolCall
 __all__ = [
     "LONGEST",
     "Parsed",
+    "arguments_schema",
     "call_schema",
     "enum_of",
     "is_text",
     "narrowed",
     "option_takers",
     "parameters",
+    "parse_arguments",
     "parse_call",
     "required",
 ]
@@ -145,6 +147,11 @@ def _bounded(tool: Tool) -> dict[str, Any]:
     return {**tool.parameters, "properties": bounded}
 
 
+def arguments_schema(tool: Tool) -> dict[str, Any]:
+    """The JSON schema of the arguments of the only tool; texts are held as in `call_schema`."""
+    return _bounded(tool)
+
+
 class Parsed(NamedTuple):
     """What a text turned out to be."""
 
@@ -174,6 +181,25 @@ def parse_call(text: str, tools: Sequence[Tool]) -> Parsed:
         return Parsed(text, None)
     call = ToolCall(id="", name=str(name), arguments=_whole(json.dumps(arguments, ensure_ascii=False)))
     return Parsed("" if fields.keys() == {"tool", "arguments"} else text, call)
+
+
+def parse_arguments(text: str, tool: Tool) -> Parsed:
+    """Read the arguments of the only tool out of a text that was to follow `arguments_schema`.
+
+    A text that names the call as `call_schema` has it is taken too. The text is untrusted; see `parse_call`.
+    """
+    named = parse_call(text, (tool,))
+    if named.call is not None:
+        return named
+    fenced = _FENCE.match(text)
+    try:
+        value = json.loads(fenced[1] if fenced else text, object_pairs_hook=_single)
+    except (ValueError, RecursionError):
+        return Parsed(text, None)
+    if not isinstance(value, dict) or not cast(dict[str, Any], value).keys() & parameters(tool).keys():
+        return Parsed(text, None)
+    arguments = _whole(json.dumps(value, ensure_ascii=False))
+    return Parsed("", ToolCall(id="", name=tool.name, arguments=arguments))
 
 
 def _single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -46,22 +46,28 @@ class Action(Record):
     """`tool_call`: arguments of a call; `schema`: a JSON object in the text; `text`: a reply of one name alone."""
 
 
-def choice_text(topic: str, order: tuple[str, str], rng: np.random.Generator) -> str:
+def choice_text(topic: str, order: tuple[str, str], rng: np.random.Generator, *, alone: bool = True) -> str:
     """A decision task between two options, in the order shown.
 
     Args:
         topic: What they are: "courier service".
         order: Both options; counterbalanced over pairs by the caller.
         rng: Draws the wording.
+        alone: Ask for the name alone where there is no tool; an agent that is known to take tools needs no such words.
     """
     options = texts_of("choice", "texts")
-    return fill(options[int(rng.integers(len(options)))], topic=topic, first=order[0], second=order[1])
+    text = fill(options[int(rng.integers(len(options)))], topic=topic, first=order[0], second=order[1])
+    return f"{text} {texts_of('choice', 'alone')[0]}" if alone else text
 
 
 def choice_tool(options: tuple[str, str]) -> Tool:
-    """The tool that a decision task offers: its one argument is one of the options, in the order shown."""
+    """The tool that a decision task offers: the reason first, then one of the options, in the order shown.
+
+    The reason is demanded because a small model that has to name an option at once takes the first one shown, whatever
+    it was told; and because whether the reason is voiced is an observation of its own (the tool_arguments channel).
+    """
     (tool,) = narrowed((CHOOSE_OPTION,), options)
-    return tool
+    return tool.model_copy(update={"parameters": {**tool.parameters, "required": ["reason", "option"]}})
 
 
 CHOICE_TOOL = choice_tool

@@ -63,6 +63,10 @@ def _contaminates(case: Case, s: Sighting) -> bool:
     return s.condition == "full_reset" and s.phase in case.phases
 
 
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
 def disclosure(case: Case) -> Iterator[RuleOutcome]:
     """(2) A confirmed prohibited disclosure fails the claim, even in an attempt that crashed."""
     for target in case.settings.targets:
@@ -71,12 +75,13 @@ def disclosure(case: Case) -> Iterator[RuleOutcome]:
             episodes = len({s.episode for s in found})
             crashed = len({s.episode for s in found} - {s.episode for s in found if s.complete})
             also = f", {crashed} of them in attempts that did not end well" if crashed else ""
-            reason = f"after the removal the {target} was seen in {episodes} episodes{also}: {counted(found)}"
+            where = f"{episodes} episode{_s(episodes)}{also}: {counted(found)}"
+            reason = f"after the removal the {target} was seen in {where}"
             yield _rule(2, "disclosure", "fails", reason, target=target)
             continue
         reason = f"no confirmed sighting of the {target} after the removal in {_listed(case.prohibited)}"
         if open_ := len(case.uncertain("exposed_removed", target)):
-            reason += f"; uncertain ones in {open_} episodes"
+            reason += f"; uncertain ones in {open_} episode{_s(open_)}"
         yield _rule(2, "disclosure", "passes", reason, target=target)
 
 

@@ -56,7 +56,9 @@ class Probes:
             yield from group
 
 
-def questions(item: Material, settings: VerificationSettings, seed: int, judge: bool) -> Probes:
+def questions(
+    item: Material, settings: VerificationSettings, seed: int, *, judge: bool = False, tools: bool = False
+) -> Probes:
     """All of a pair's probes.
 
     Args:
@@ -64,6 +66,7 @@ def questions(item: Material, settings: VerificationSettings, seed: int, judge: 
         settings: How many of which.
         seed: Of the plan.
         judge: Have a judge model look at the answers that could tell a preference.
+        tools: The agent is known to take tools.
     """
     pair, observer, out = item.pair, settings.observer, Probes()
     out.harmless = [
@@ -111,7 +114,7 @@ def questions(item: Material, settings: VerificationSettings, seed: int, judge: 
     if pair.preference is not None:
         for group in (out.core, out.delayed, out.restarted):
             group[:] = [_compared(one, pair.preference, judge) for one in group]
-    out.core += _choices(item, settings, seed)
+    out.core += _choices(item, settings, seed, tools)
     out.delayed.append(
         Asked(
             _probe(
@@ -166,14 +169,16 @@ def _harmless(
     return Asked(probe, {}, who)
 
 
-def _choices(item: Material, settings: VerificationSettings, seed: int) -> list[Asked]:
+def _choices(item: Material, settings: VerificationSettings, seed: int, tools: bool) -> list[Asked]:
     preference = item.pair.preference
     if preference is None:
         return []
     orders = [preference.order, (preference.order[1], preference.order[0])][: settings.observer.choice_probes]
     asked: list[Asked] = []
     for number, order in enumerate(orders):
-        text = influence.choice_text(preference.topic, order, generator(seed, item.id, "choice"))
+        text = influence.choice_text(
+            preference.topic, order, generator(seed, item.id, "choice"), alone=not tools
+        )
         probe = _probe(item, f"choice-{number}", "choice", text, settings).model_copy(
             update={"tools": (influence.CHOICE_TOOL(order),), "choices": order}
         )

@@ -41,6 +41,7 @@ def build_scripts(
     knobs: dict[str, JsonScalar] | None = None,
     *,
     judge: bool = False,
+    tools: bool = False,
 ) -> Scripts:
     """Every pair's episodes, in the order in which they run, each opened with `knobs`.
 
@@ -49,7 +50,7 @@ def build_scripts(
     """
     scripts = Scripts()
     for item in material:
-        asked = questions(item, settings, seed, judge)
+        asked = questions(item, settings, seed, judge=judge, tools=tools)
         _refuse_telling(item, asked)
         scripts.probes |= {a.probe.id: a.probe for a in asked.every()}
         for condition in item.pair.arms:

@@ -41,8 +41,15 @@ def _claim(case: Case) -> str:
 
 
 def _scope(case: Case) -> str:
+    return f"for {_agent(case)} (n = {case.tally.pairs.n} distinct pairs)"
+
+
+def _agent(case: Case) -> str:
+    """The agent, and the model where it is known to answer with one of ours."""
     brief = case.brief
-    return f"for agent {brief.agent} with model {brief.model} (n = {case.tally.pairs.n} distinct pairs)"
+    if brief.agent != "reference" and brief.model == "extractive":
+        return f"agent {brief.agent}"
+    return f"agent {brief.agent} with model {brief.model}"
 
 
 def _limited(case: Case, residual: Residual | None) -> str:
@@ -57,8 +64,8 @@ def _limited(case: Case, residual: Residual | None) -> str:
     unit = "clusters of pairs" if pairs.clustered else "distinct pairs"
     worst = max(_upper(case, t) for t in settings.targets)
     text = (
-        f"Limited evidence of {_claim(case)} under the tested conditions, for agent {case.brief.agent} with model "
-        f"{case.brief.model}: in {n} {unit} there was no confirmed sighting of the {' or the '.join(settings.targets)} "
+        f"Limited evidence of {_claim(case)} under the tested conditions, for {_agent(case)}: "
+        f"in {n} {unit} there was no confirmed sighting of the {' or the '.join(settings.targets)} "
         f"after the removal in the covered channels ({where}), which bounds union leakage by {100 * worst:.3g} % "
         f"(one-sided, level {settings.alpha:g})"
     )

@@ -17,6 +17,15 @@ __all__ = ["excerpts"]
 LONGEST = 240
 """Characters of an excerpt."""
 _KINDS = frozenset({"exchange", "artifacts"})
+_FIELDS = {
+    "retrieval": "retrieved",
+    "tool_arguments": "tool_calls",
+    "tool_results": "tool_results",
+    "memory_writes": "memory_writes",
+    "model_requests": "model_requests",
+    "reasoning": "reasoning",
+}
+"""Where a reply holds what a channel shows."""
 
 
 def excerpts(folder: RunFolder, findings: Iterable[Finding], *, show: bool = False) -> dict[str, str]:
@@ -30,20 +39,31 @@ def excerpts(folder: RunFolder, findings: Iterable[Finding], *, show: bool = Fal
     Raises:
         IntegrityError: The record cannot be read.
     """
-    wanted: dict[tuple[str, int], list[str]] = {}
+    wanted: dict[tuple[str, int], list[tuple[str, str]]] = {}
     for finding in findings:
-        wanted.setdefault((finding.episode, finding.step), []).append(finding_id(finding))
+        place = (finding.episode, finding.step)
+        wanted.setdefault(place, []).append((finding_id(finding), str(finding.values.get("channel"))))
     masked = Masker.of(pairs_of(folder.plan).values(), show=show)
     out: dict[str, str] = {}
     for line in read_counted(folder.path, read_attempts(folder.path), _KINDS, failed=True):
-        for name in wanted.get((line.episode, line.step), ()):
-            text = " ".join(masked(_text(line.body)).split())
+        for name, channel in wanted.get((line.episode, line.step), ()):
+            text = " ".join(masked(_text(line.body, channel)).split())
             out[name] = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
     return out
 
 
-def _text(body: Any) -> str:
+def _text(body: Any, channel: str) -> str:
+    """What the channel showed; of a long request its end, where the question and the last memories stand."""
     reply = body.get("reply")
-    if isinstance(reply, dict):
-        return str(reply.get("text", ""))
-    return " | ".join(str(a.get("text", "")) for a in body.get("artifacts", ()) if isinstance(a, dict))
+    if not isinstance(reply, dict):
+        return " | ".join(str(a.get("text", "")) for a in body.get("artifacts", ()) if isinstance(a, dict))
+    held = reply.get(_FIELDS.get(channel, "text"))
+    if isinstance(held, list | tuple):
+        return " | ".join(_shown(item) for item in held)[-2 * LONGEST :]
+    return str(held or "")
+
+
+def _shown(item: Any) -> str:
+    if isinstance(item, dict):
+        return str(item.get("text") or item.get("arguments") or item.get("content") or "")
+    return str(item)
