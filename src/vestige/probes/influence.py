@@ -20,6 +20,8 @@ from vestige.records import Record, Reply, Tool
 
 __all__ = ["CHOICE_TOOL", "Action", "action_of", "choice_text", "choice_tool"]
 
+REASON = 160
+"""Characters of the reason that a decision task asks for."""
 _LONGEST_ANSWER = 12
 """Words of a reply that still counts as a constrained choice."""
 _READ = 100_000
@@ -67,7 +69,10 @@ def choice_tool(options: tuple[str, str]) -> Tool:
     it was told; and because whether the reason is voiced is an observation of its own (the tool_arguments channel).
     """
     (tool,) = narrowed((CHOOSE_OPTION,), options)
-    return tool.model_copy(update={"parameters": {**tool.parameters, "required": ["reason", "option"]}})
+    fields = {**tool.parameters["properties"]}
+    fields["reason"] = {**fields["reason"], "maxLength": REASON}
+    demanded = {**tool.parameters, "properties": fields, "required": ["reason", "option"]}
+    return tool.model_copy(update={"parameters": demanded})
 
 
 CHOICE_TOOL = choice_tool
