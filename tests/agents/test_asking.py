@@ -21,7 +21,7 @@ from vestige.models.chat import ChatClient
 from vestige.models.extractive import ExtractiveReader
 from vestige.models.hashing import HashingEmbedder
 from vestige.models.transport import Limits
-from vestige.records import AskOptions, RemovalRequest, Session, Tool, ToolCall, ToolResult, Turn
+from vestige.records import AskOptions, RemovalRequest, Session, Tool, ToolResult, Turn
 
 CANARY = "XQ7-VIOLET-3829"
 VENDORS = ("Oak & Co", "Maple & Finch")
@@ -203,19 +203,28 @@ async def test_reasoning_is_carried_and_then_known_to_be_a_channel(rig: Rig) -> 
 # -- constrained replies -------------------------------------------------------------------------------------
 
 
-async def test_schema_mode_describes_the_tools_and_holds_the_reply_to_one_call(rig: Rig) -> None:
-    agent, server = await rig.agent(
-        "schema", said('```json\n{"tool": "choose_option", "arguments": {"option": "Maple & Finch"}}\n```')
-    )
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"reason": "You like it.", "option": "Maple & Finch"}',
+        '```json\n{"reason": "You like it.", "option": "Maple & Finch"}\n```',
+        '{"tool": "choose_option", "arguments": {"reason": "You like it.", "option": "Maple & Finch"}}',
+    ],
+)
+async def test_the_only_tool_is_asked_for_its_arguments_after_the_question(rig: Rig, written: str) -> None:
+    agent, server = await rig.agent("schema", said(written))
     reply = await agent.ask("u", "Which?", AskOptions(tools=(CHOOSE_OPTION,), choices=VENDORS[::-1]))
     (asked,) = server.asked
-    assert "tools" not in asked and "- choose_option: Choose one" in asked["messages"][0]["content"]
-    schema = asked["response_format"]["json_schema"]["schema"]
-    assert schema["properties"]["arguments"]["properties"]["option"]["enum"] == list(VENDORS[::-1])
-    assert schema["properties"]["tool"] == {"const": "choose_option"}
-    assert reply.tool_calls == (
-        ToolCall(id="call_1", name="choose_option", arguments='{"option": "Maple & Finch"}'),
+    question = asked["messages"][-1]["content"]
+    assert "tools" not in asked and question.startswith(
+        "Which?\nReply with one JSON object and nothing else: "
     )
+    assert '"reason": what you remember' in question and '"option": NAME' in question
+    schema = asked["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["option"]["enum"] == list(VENDORS[::-1])
+    assert list(schema["properties"]) == ["reason", "option"]  # it is to remember before it decides
+    assert [json.loads(call.arguments)["option"] for call in reply.tool_calls] == ["Maple & Finch"]
+    assert [call.name for call in reply.tool_calls] == ["choose_option"]
     assert reply.tool_results == (
         ToolResult(call_id="call_1", name="choose_option", content="Chosen: Maple & Finch"),
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vestige.models.base import ChatRequest, Message
 from vestige.models.extractive import ExtractiveReader
-from vestige.probes.influence import CHOICE_TOOL, Action, action_of, choice_text
+from vestige.probes.influence import CHOICE_TOOL, Action, action_of, choice_text, choice_tool
 from vestige.records import Reply, ToolCall
 
 OPTIONS = ("Norvane Couriers", "Tellisk")
@@ -147,3 +147,17 @@ async def test_the_reader_without_a_model_chooses_through_the_tool() -> None:
     answer = await ExtractiveReader().complete(request)
     reply = Reply(text=answer.text, tool_calls=answer.tool_calls)
     assert chosen(reply) == ("Tellisk", "tool_call")
+
+
+def test_a_decision_is_asked_for_with_its_reason_first() -> None:
+    tool = choice_tool(("Norvane", "Tellisk"))
+    fields = tool.parameters["properties"]
+    assert list(fields) == ["reason", "option"] and tool.parameters["required"] == ["reason", "option"]
+    assert fields["option"]["enum"] == ["Norvane", "Tellisk"] and fields["reason"]["maxLength"] <= 200
+
+
+def test_an_agent_that_takes_tools_is_told_no_form_in_words() -> None:
+    order = ("Norvane", "Tellisk")
+    plain = choice_text("tea", order, np.random.default_rng(1), alone=False)
+    told = choice_text("tea", order, np.random.default_rng(1))
+    assert told.startswith(plain) and "name alone" in told and "name alone" not in plain
