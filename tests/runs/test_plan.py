@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import numpy as np
@@ -47,3 +48,14 @@ def test_a_plan_comes_back_from_its_bytes_with_the_same_hash() -> None:
     assert json.loads(plan.to_bytes())["schema_version"] == 1
     other = plan.model_copy(update={"episodes": (*plan.episodes, Episode(id="x", instance="x", steps=()))})
     assert other.sha256 != plan.sha256
+
+
+@pytest.mark.parametrize("episodes", [0, 1, 3])
+def test_the_pieces_are_the_canonical_json_of_the_whole(episodes: int) -> None:
+    whole = plan_of((Ask(probe="p0"),), probes=("What? ü", "Why?"))
+    made = whole.model_copy(update={"episodes": whole.episodes[:1] * episodes})
+    if not episodes:
+        made = made.model_copy(update={"probes": {}, "fixtures": {}})
+    data = canonical_json(made.model_dump(mode="json"))
+    assert made.to_bytes() == data
+    assert made.sha256 == hashlib.sha256(data).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -120,9 +121,47 @@ class Plan(Record):
 
     def to_bytes(self) -> bytes:
         """The canonical JSON that is stored and hashed."""
-        return canonical_json(self.model_dump(mode="json"))
+        return b"".join(self._chunks())
 
     @property
     def sha256(self) -> str:
         """Name of the run: SHA-256 of the canonical JSON."""
-        return hashlib.sha256(self.to_bytes()).hexdigest()
+        digest = hashlib.sha256()
+        for chunk in self._chunks():
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    def _chunks(self) -> Iterator[bytes]:
+        """The canonical JSON piece by piece: a plan of many episodes as one Python value takes many times its text."""
+        for number, name in enumerate(sorted(type(self).model_fields)):
+            yield (b"," if number else b"{") + canonical_json(name) + b":"
+            match getattr(self, name):
+                case tuple() as items:
+                    yield from _listed(items)
+                case dict() as items if name in ("probes", "fixtures"):
+                    yield from _mapped(items)
+                case Record() as record:
+                    yield canonical_json(record.model_dump(mode="json"))
+                case value:
+                    yield canonical_json(value)
+        yield b"}"
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump(mode="json") if isinstance(value, Record) else value
+
+
+def _listed(items: Iterable[Any]) -> Iterator[bytes]:
+    before = b"["
+    for item in items:
+        yield before + canonical_json(_plain(item))
+        before = b","
+    yield b"[]" if before == b"[" else b"]"
+
+
+def _mapped(items: Mapping[str, Any]) -> Iterator[bytes]:
+    before = b"{"
+    for key in sorted(items):
+        yield before + canonical_json(key) + b":" + canonical_json(_plain(items[key]))
+        before = b","
+    yield b"{}" if before == b"{" else b"}"
