@@ -82,9 +82,12 @@ FLAGS: dict[str, tuple[Any, str, str]] = {
 }
 
 
-def as_path(text: str) -> Path:
-    """A path that was given: an empty one is a slip, though Python takes it for the folder we stand in."""
-    if not text.strip():
+def as_path(text: str | Path) -> Path:
+    """A path that was given: an empty one is a slip, though Python takes it for the folder we stand in.
+
+    Newer versions of typer hand a default in as it is, a `Path`.
+    """
+    if not str(text).strip():
         raise typer.BadParameter("is empty; give a path, or leave the option out")
     return Path(text)
 
