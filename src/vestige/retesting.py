@@ -56,6 +56,10 @@ def retested(
     """
     from vestige.packet.check import check
 
+    if not (packet / "ROOT").is_file():
+        raise ConfigError(
+            f"--previous {packet}: no packet here; give a packet's folder, such as a run's RUN/packet"
+        )
     report = check(packet, full=False)
     if not report.ok or report.root is None:
         what = report.problems[0] if report.problems else "its root cannot be read"

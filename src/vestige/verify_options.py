@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
+from vestige.agents.protocol import Channel
 from vestige.audits.verification.settings import (
+    CLAIMS,
     ClaimName,
     Condition,
     Normalisation,
@@ -20,7 +22,7 @@ from vestige.records import Record
 
 __all__ = ["VERIFY_LISTS", "VerifyOptions"]
 
-VERIFY_LISTS = frozenset({"targets", "claims", "normalisations", "conditions"})
+VERIFY_LISTS = frozenset({"targets", "claims", "required", "normalisations", "conditions"})
 """Options that take several values."""
 
 
@@ -50,6 +52,8 @@ class VerifyOptions(Record):
     fixture: Literal["plain", "correlated", "two_sources"] = "plain"
     conditions: tuple[Condition, ...] = VerificationSettings().conditions
     claims: tuple[ClaimName, ...] = ("non_use",)
+    required: tuple[Channel, ...] | None = None
+    """Channels that must be covered beyond those that a claim requires anyway; None: no others."""
     normalisations: tuple[Normalisation, ...] = Observer().normalisations
     combine_fragments: bool = False
     warm: bool = False
@@ -64,11 +68,11 @@ class VerifyOptions(Record):
     reintroduction: bool = True
     pending_limit: Annotated[float, Field(ge=0, le=86_400)] = 30.0
     maintain: bool = True
-    alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
-    margin: Annotated[float, Field(gt=0, lt=1)] = 0.10
-    leakage_bound: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    sensitivity: Annotated[float, Field(ge=0, lt=1)] = 0.5
-    utility_margin: Annotated[float, Field(gt=0, lt=1)] = 0.10
+    alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
+    margin: Annotated[float, Field(ge=0.001, lt=1)] = 0.10
+    leakage_bound: Annotated[float, Field(ge=0.0001, lt=1)] = 0.05
+    sensitivity: Annotated[float, Field(ge=0, le=0.99)] = 0.5
+    utility_margin: Annotated[float, Field(ge=0.001, lt=1)] = 0.10
     level: int = 0
     """Summarization S of the reference agent."""
     k: Annotated[int, Field(ge=1)] = 6
@@ -103,12 +107,23 @@ class VerifyOptions(Record):
 
     @field_validator(*VERIFY_LISTS)
     @classmethod
-    def _distinct(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _distinct(cls, value: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        if value is None:
+            return None
         if not value:
             raise ValueError("give at least one value")
         if len(set(value)) < len(value):
             raise ValueError("a value stands there twice")
         return value
+
+    @model_validator(mode="after")
+    def _claimed(self) -> Self:
+        known = [c for name in self.claims for c in CLAIMS[name].channels]
+        if strange := [c for c in self.required or () if c not in known]:
+            raise ValueError(
+                f"required: {', '.join(strange)} is in no claim of the plan; expected some of {', '.join(known)}"
+            )
+        return self
 
     @field_validator("conditions")
     @classmethod

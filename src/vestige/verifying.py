@@ -340,7 +340,11 @@ def plan_lines(
 
     try:
         settings = VerificationSettings(
-            pairs=pairs or 1, alpha=alpha, margin=margin, leakage_bound=bound, sensitivity=sensitivity
+            pairs=1 if pairs is None else pairs,
+            alpha=alpha,
+            margin=margin,
+            leakage_bound=bound,
+            sensitivity=sensitivity,
         )
         if pairs is not None:
             return reach_lines(settings)

@@ -544,3 +544,48 @@ def test_a_changed_file_is_another_module(tmp_path: Path) -> None:
     second = load_source(f"{path}:A")
     assert second.factory is not first.factory
     assert (first.version, second.version) == (first.sha256[:12], "9")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "raise KeyboardInterrupt",
+        "raise GeneratorExit",
+        "raise type('Mine', (BaseException,), {})('my token is XQ7-VIOLET-3829')",
+    ],
+)
+async def test_whatever_an_agent_raises_is_its_own_failure(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "rude.py"
+    file.write_text(
+        "class Rude:\n"
+        "    def converse(self, user, session): pass\n"
+        f"    def ask(self, user, prompt): {line}\n"
+        "    def forget(self, user, request): pass\n"
+        "    def reset(self, user): pass\n"
+    )
+    agent = await open_adapted(load_source(f"{file}:Rude"), tmp_path / "home")
+    with pytest.raises(AgentError, match=r"^ask: the agent raised \w+ at rude\.py:3$"):
+        await agent.ask("u", "What?", AskOptions())
+    await agent.close()
+
+
+async def test_an_agent_cannot_close_our_standard_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "closer.py"
+    file.write_text(
+        "import sys\n"
+        "class Closer:\n"
+        "    def converse(self, user, session): pass\n"
+        "    def ask(self, user, prompt):\n"
+        "        print('said'); sys.stdout.close(); print('still')\n"
+        "        return 'fine'\n"
+        "    def forget(self, user, request): pass\n"
+        "    def reset(self, user): pass\n"
+    )
+    agent = await open_adapted(load_source(f"{file}:Closer"), tmp_path / "home")
+    assert (await agent.ask("u", "What?", AskOptions())).text == "fine"
+    await agent.close()
+    assert not sys.stderr.closed
+    seen = capfd.readouterr()
+    assert "said" in seen.err and "still" in seen.err and seen.out == ""

@@ -44,6 +44,12 @@ def test_what_was_seen_beats_what_was_declared() -> None:
     assert states(AGENT, {"logs": 2})["logs"] == ("available", "2 looked at, although it is declared absent")
 
 
+def test_an_inspection_that_lists_no_summary_does_not_contradict_that_there_is_none() -> None:
+    none = AGENT.model_copy(update={"absent": {"summary": "writes none"}})
+    assert states(none, {"summary": 5})["summary"] == ("absent", "writes none")
+    assert states(AGENT, {"summary": 5})["summary"] == ("available", "5 looked at")
+
+
 def test_every_state_has_a_reason() -> None:
     everything: dict[Channel, int] = dict.fromkeys(CHANNELS, 1)
     for description in (None, AGENT):

@@ -56,8 +56,12 @@ def test_rows_summaries_and_new_writes() -> None:
 
 
 def test_an_empty_store_is_looked_at_and_shows_nothing() -> None:
-    (shown,) = artifacts({})
-    assert (shown.channel, shown.texts, shown.items) == ("storage", (), 1)
+    shown = [(o.channel, o.texts, o.items) for o in artifacts({}, new_ids=())]
+    assert shown == [(c, (), 1) for c in ("storage", "summary", "memory_writes")]
+
+
+def test_before_the_boundary_nothing_is_a_new_write() -> None:
+    assert set(seen(BEFORE)) == {"storage", "summary"}
 
 
 def same(now: dict[str, SeenArtifact], **kwargs: object) -> tuple[int, int]:

@@ -405,3 +405,23 @@ def test_help_shows_commands_and_flags_in_groups() -> None:
         "Other:",
     ]
     assert flags.count("--seed") == 1
+
+
+def test_the_demo_needs_no_flag_for_its_folder(tmp_path: Path) -> None:
+    done = vestige("demo", "--model", "extractive", "--embedder", "hashing", "--instances", "2", "--quiet")
+    assert done.stdout.strip() == "runs/demo/report.html"
+    assert (tmp_path / "runs/demo/report.html").is_file()
+    assert (tmp_path / "runs/demo/verification/packet/ROOT").is_file()
+    again = vestige("demo", "--model", "extractive", "--embedder", "hashing", "--instances", "2", "--quiet")
+    assert again.stdout == done.stdout
+
+
+def test_a_plan_for_no_pairs_is_refused() -> None:
+    done = vestige("plan", "--pairs", "0", code=2)
+    assert "greater than or equal to 1" in done.stderr
+
+
+@pytest.mark.parametrize("flag", ["--alpha", "--margin", "--bound"])
+def test_a_plan_of_numbers_that_no_run_can_meet_is_refused(flag: str) -> None:
+    done = vestige("plan", flag, "1e-300", code=2)
+    assert "greater than or equal to" in done.stderr and len(done.stderr.splitlines()) == 1

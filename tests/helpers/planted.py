@@ -27,7 +27,7 @@ from vestige.records import (
 from vestige.text import content_words
 
 DONE = Receipt(accepted=True, completed=True, message="done")
-NEAREST = 3
+NEAREST = 40
 """Rows that an answer is made of."""
 
 
@@ -91,7 +91,8 @@ class Forgets:
     def search(self, user: str, prompt: str) -> list[Row]:
         asked = set(content_words(prompt))
         scored = [(len(asked.intersection(content_words(row.text))), row) for row in self.served(user)]
-        ranked = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
+        # What overlaps in no word comes last: a fact that was told anew may stand in other words than the question.
+        ranked = sorted(scored, key=lambda pair: -pair[0])
         return [row for _, row in ranked[:NEAREST]]
 
     def choose(self, user: str, choices: tuple[str, ...]) -> str:
@@ -187,6 +188,20 @@ class KeepsSummary(Forgets):
         self.rows += kept
 
 
+class ReceiptEcho(KeepsSummary):
+    """The same, in words of its own; its receipt repeats what stays."""
+
+    def end_session(self, user: str) -> None:
+        before = len(self.rows)
+        super().end_session(user)
+        self.rows[before:] = [replace(r, text=f"Of this user is known: {r.text}") for r in self.rows[before:]]
+
+    def forget(self, user: str, request: RemovalRequest) -> Receipt:
+        super().forget(user, request)
+        kept = [r.text for r in self.rows if r.user == user and (request.value or "") in r.text]
+        return DONE.model_copy(update={"message": " ".join(kept)})
+
+
 class DeletesDerived(KeepsSummary):
     """The removal scrubs the summaries alone, and the raw turns are searched too."""
 
@@ -243,6 +258,25 @@ class StillPrefers(Forgets):
 
 def _hashed(user: str, word: str) -> str:
     return hashlib.sha256(f"{user} {word}".encode()).hexdigest()[:12]
+
+
+class KeepsRequest(Forgets):
+    """Scrubs the value, and keeps the words in which that was asked for like anything else that its user says."""
+
+    def remove(self, user: str, request: RemovalRequest) -> None:
+        super().remove(user, request)
+        self.keep(user, "requests", request.description or "")
+
+
+class Splits(Forgets):
+    """Keeps a value in parts, each in a row of its own."""
+
+    shows_retrieval = False
+
+    def remove(self, user: str, request: RemovalRequest) -> None:
+        super().remove(user, request)
+        for part in (request.value or "").split("-"):
+            self.keep(user, "parts", part)
 
 
 class Encodes(Forgets):

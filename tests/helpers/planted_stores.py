@@ -80,6 +80,28 @@ class CleansUp(Filed):
         self.write(self.rows)
 
 
+class Hexes(CleansUp):
+    """Writes its file in hexadecimal digits, and leaves it as it is when something is removed."""
+
+    maintain = None  # pyright: ignore[reportAssignmentType]
+
+    def write(self, rows: list[Row], mode: str = "w") -> None:
+        with self.file.open(mode, encoding="utf-8") as file:
+            file.writelines(f"{r.user} {r.text}".encode().hex() + "\n" for r in rows)
+
+
+class LogsRequest(Filed):
+    """No defect in what it keeps: the request stands in its log, in the request's own words."""
+
+    channels: ClassVar = ("storage", "logs")
+    absent: ClassVar = {"reasoning": "has none"}
+
+    def remove(self, user: str, request: RemovalRequest) -> None:
+        super().remove(user, request)
+        with (self.folder / "agent.log").open("a", encoding="utf-8") as file:
+            file.write(f"INFO asked: {request.description}\n")
+
+
 class KeepsCheckpoint(CleansUp):
     """Starts again from that file: a checkpoint that the removal did not reach."""
 

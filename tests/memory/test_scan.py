@@ -47,3 +47,9 @@ def test_labels_stand_for_needles_and_missing_files_are_skipped(tmp_path: Path):
 def test_an_empty_needle_is_refused(tmp_path: Path, needles):
     with pytest.raises(ValueError, match="at least one byte"):
         scan_bytes([tmp_path], needles)
+
+
+def test_a_device_and_a_folder_are_no_files_of_a_store(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"needle")
+    paths = [Path("/dev/zero"), tmp_path, tmp_path / "real"]
+    assert [hit.path.name for hit in scan_bytes(paths, [b"needle", b"\0\0"])] == ["real"]

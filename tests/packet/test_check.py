@@ -28,6 +28,8 @@ from vestige.packet.sums import (
     root_bytes,
     verify,
 )
+from vestige.report.verification.gather import gather, waits
+from vestige.report.verification.writing import write_verification
 
 
 @pytest.fixture(scope="module")
@@ -264,6 +266,51 @@ def test_a_result_that_does_not_follow_is_found(
     assert report.levels["sums"] == "right"
     assert level in {p.level for p in report.problems}
     assert {p.file for p in report.problems} == {f"public/{name}"}
+
+
+@pytest.fixture
+def reported(run: Scored, tmp_path: Path) -> Path:
+    """A packet with the reports of its run."""
+    paths = write_verification(
+        run.result,
+        ledger=run.ledger,
+        episodes=gather(run.folder, run.findings),
+        waited=waits(run.folder),
+        folder=tmp_path / "reports",
+    )
+    return run.seal(tmp_path / "reported", reports=[paths.html, paths.markdown, paths.json])
+
+
+def test_reports_are_said_to_be_covered_by_sums_alone(reported: Path) -> None:
+    report = check(reported)
+    assert report.ok, report.problems
+    assert report.by_sums_alone == ("public/report.html", "public/report.md")
+    rewrite(reported, "public/report.html", lambda data: data + b"<!-- changed -->")
+    assert check(reported, full=False).by_sums_alone == report.by_sums_alone
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("verdict", "limited_evidence"),
+        ("statement", "All is well."),
+        ("claims.0.verdict", "limited_evidence"),
+        ("claims.0.statement", "All is well."),
+        ("claims", []),
+        ("claims", 3),
+    ],
+)
+def test_a_report_that_says_another_verdict_is_found(reported: Path, place: str, value: object) -> None:
+    rewrite(reported, "public/report.json", edit(place, value))
+    report = check(reported, full=False)
+    assert report.levels["verdict"] == "wrong" and report.levels["statistics"] == "right"
+    assert {p.file for p in report.problems} == {"public/report.json"}
+
+
+@pytest.mark.parametrize("data", [b"[]", b"{", b"null"])
+def test_a_report_that_is_none_is_found(reported: Path, data: bytes) -> None:
+    rewrite(reported, "public/report.json", lambda _: data)
+    assert not check(reported, full=False).ok
 
 
 def test_findings_that_were_left_out_are_found(packet: Path) -> None:

@@ -29,10 +29,38 @@ def test_a_file_that_is_written_anew_holds_nothing(out: Path, seed: int) -> None
 
 
 @on_some_seeds
+def test_a_file_in_hexadecimal_digits_is_read_where_that_was_declared(out: Path, seed: int) -> None:
+    found = verify("Hexes", out, seed, **BOTH, normalisations=("case", "hex"))
+    assert found.leaking() == {"storage"}
+    assert (found.claim("erasure").verdict, found.decided("erasure").name) == ("fails", "disclosure")
+    assert (found.cell("storage").forms, found.cell("storage").grades) == ({"hex": 5}, {"dead_bytes": 5})
+
+
+@on_some_seeds
+def test_the_request_in_a_log_is_no_residue(out: Path, seed: int) -> None:
+    found = verify("LogsRequest", out, seed, **BOTH)
+    assert found.leaking() == set()
+
+
+@on_some_seeds
+def test_parts_in_several_rows_are_residue_to_who_may_combine_them(out: Path, seed: int) -> None:
+    found = verify("Splits", out, seed, **BOTH, pairs=3, combine_fragments=True)
+    assert (found.claim("erasure").verdict, found.decided("erasure").name) == ("fails", "disclosure")
+    storage = found.cell("storage")
+    assert (storage.forms, storage.grades) == ({"combined": 3}, {"live_row": 3})
+    assert set(storage.phases) == {"before", "maintained"}
+    apart = verify("Splits", out.with_name("apart"), seed, **BOTH, pairs=3)
+    assert apart.cell("storage").episodes.events == 0
+
+
+@on_some_seeds
 def test_deleting_a_point_deletes_payload_and_vector(out: Path, seed: int) -> None:
     found = verify("DeletesPoints", out, seed, **BOTH)
-    assert [c.verdict for c in found.result.claims] == ["limited_evidence", "limited_evidence"]
     assert found.leaking() == set()
+    assert found.claim("non_use").verdict == "limited_evidence"
+    assert found.claim("erasure").covered == ("storage", "vectors")
+    # No file of it can be read: its items are gone, and of its bytes nothing is known.
+    assert (found.claim("erasure").verdict, found.decided("erasure").name) == ("unassessable", "coverage")
 
 
 @on_some_seeds

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.planted.verified import ACTING, ALL, BOTH, FEWER, SEEDS, SMALL, SOME_SEEDS, verify
+from tests.planted.verified import ACTING, ALL, BOTH, FEWER, REFERENCE, SEEDS, SMALL, SOME_SEEDS, verify
 
 from vestige.audits.verification.settings import VerificationSettings
 
@@ -68,6 +68,22 @@ def test_a_summary_that_stays_fails(out: Path, seed: int) -> None:
     assert {"before", "after"} <= set(found.cell("summary").phases)
 
 
+@on_some_seeds
+def test_a_receipt_cannot_excuse_the_summary_that_it_repeats(out: Path, seed: int) -> None:
+    found = verify("ReceiptEcho", out, seed, pairs=3)
+    assert (found.verdict, found.decided().name) == ("fails", "disclosure")
+    assert found.cell("summary").episodes.events == 3
+    assert found.cell("answer").episodes.events == 3
+
+
+@on_some_seeds
+def test_a_kept_request_is_an_answer_where_it_is_answered_with(out: Path, seed: int) -> None:
+    found = verify("KeepsRequest", out, seed, pairs=3, **BOTH)
+    assert (found.claim().verdict, found.decided().name) == ("fails", "disclosure")
+    assert {"answer", "retrieval", "memory_writes"} <= found.leaking()
+    assert "storage" not in found.leaking()  # there it is the request, and nothing that was told
+
+
 def test_the_reference_agent_that_removes_raw_turns_alone_fails(out: Path) -> None:
     found = verify("reference", out, level=1, mode="raw_only", pairs=3)
     assert (found.verdict, found.decided().name) == ("fails", "disclosure")
@@ -75,10 +91,10 @@ def test_the_reference_agent_that_removes_raw_turns_alone_fails(out: Path) -> No
 
 
 def test_the_reference_agent_that_purges_does_not(out: Path) -> None:
-    found = verify("reference", out, level=1, mode="full_purge", **BOTH)
+    found = verify("reference", out, plan=REFERENCE, level=1, mode="full_purge", **BOTH)
     assert [c.verdict for c in found.result.claims] == ["limited_evidence", "limited_evidence"]
     storage = found.cell("storage")
-    assert (storage.grades, set(storage.phases)) == ({"old_version": 5}, {"before", "after"})
+    assert (storage.grades, set(storage.phases)) == ({"old_version": 20}, {"before", "after"})
 
 
 @on_every_seed

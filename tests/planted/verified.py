@@ -53,6 +53,9 @@ ACTING: dict[str, Any] = {
 }
 """The same with decisions, for which twelve pairs are the fewest."""
 
+REFERENCE: dict[str, Any] = {**SMALL, "pairs": 20, "utility_margin": 0.2}
+"""For the reference agent, which does not answer every other fact: fewer pairs could not tell that none is lost."""
+
 FEWER: dict[str, Any] = {
     **ACTING,
     "pairs": 8,
@@ -72,7 +75,7 @@ def users() -> Dataset:
 
 def agent(name: str) -> str:
     """As `--agent` takes it."""
-    for file in ("planted.py", "planted_stores.py", "planted_unfit.py"):
+    for file in ("planted.py", "planted_stores.py", "planted_unfit.py", "planted_review.py"):
         if f"class {name}(" in (text := (HELPERS / file).read_text()) or f"class {name}:" in text:
             return f"{HELPERS / file}:{name}"
     raise LookupError(name)

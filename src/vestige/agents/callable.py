@@ -244,6 +244,9 @@ class AdaptedAgent:
                 value: Any = call()
             else:
                 value, error = await self._worker.run(call)
+                if error is not None and not isinstance(error, VestigeError):
+                    # Whatever it is, and `KeyboardInterrupt` too: it was raised in the agent's thread, not in ours.
+                    raise self._failed(what, error) from error
                 if error is not None:
                     raise error
             return await value if inspect.isawaitable(value) else value
@@ -254,7 +257,7 @@ class AdaptedAgent:
             if task is None or task.cancelling():
                 raise
             raise self._failed(what, error) from error  # the agent's own cancellation, not ours
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, GeneratorExit) as error:
             raise self._failed(what, error) from error
 
     def _failed(self, what: str, error: BaseException) -> AgentError:
@@ -281,12 +284,15 @@ class AdaptedAgent:
         has = tuple(m for m in OPTIONAL_METHODS if callable(getattr(agent, m, None)))
         own = getattr(agent, "describe", None)
         if callable(own):
-            said = own()
+            try:
+                said = own()
+            except Exception as error:  # an agent under test may raise anything
+                raise self._failed("describe", error) from error
             if isinstance(said, Mapping):
                 said = checked(AgentDescription, cast(Mapping[Any, Any], said), "describe: what came")
             if not isinstance(said, AgentDescription):
                 raise AgentError(
-                    f"describe: a value of type {type(said).__name__} came, expected a description"
+                    f"describe: a value of type {type(said).__name__} came, expected an AgentDescription"
                 )
             return said.model_copy(update={"capabilities": tuple(m for m in said.capabilities if m in has)})
         channels: list[Any] = ["answer"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import io
 import queue
 import sys
 import threading
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 __all__ = ["Worker", "hold_stdout", "prints_to_stderr", "release_stdout"]
 
@@ -63,6 +64,26 @@ def _settle(
         future.set_result(outcome)
 
 
+class _Shared(io.TextIOBase):
+    """Standard error as the agent's standard output: it can write to it and not close it."""
+
+    def __init__(self, under: TextIO) -> None:
+        self._under = under
+
+    def write(self, text: str, /) -> int:
+        return self._under.write(text)
+
+    def flush(self) -> None:
+        if not self._under.closed:
+            self._under.flush()
+
+    def writable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """It stays open: others print to it too."""
+
+
 _lock = threading.Lock()
 _holders = 0
 _ours: TextIO | None = None
@@ -78,7 +99,7 @@ def hold_stdout() -> None:
     with _lock:
         _holders += 1
         if _ours is None or sys.stdout is not _ours:
-            _before, _ours = sys.stdout, sys.stderr
+            _before, _ours = sys.stdout, cast(TextIO, _Shared(sys.stderr))
             sys.stdout = _ours
 
 

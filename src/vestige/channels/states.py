@@ -14,6 +14,9 @@ Availability = Literal["available", "unavailable", "absent"]
 _SILENT: frozenset[Channel] = frozenset(("tool_arguments", "tool_results"))
 """Where nothing to see and not being shown look the same; a declaration is believed."""
 
+_LISTED: frozenset[Channel] = frozenset(("summary", "memory_writes"))
+"""Looked at by an inspection that lists none of them too, which does not contradict that they are declared absent."""
+
 _UNSEEN: dict[Channel, str] = {
     "answer": "no reply was recorded",
     "retrieval": "no reply showed what was retrieved",
@@ -47,7 +50,7 @@ def states(
 def _state(channel: Channel, description: AgentDescription | None, seen: int) -> tuple[Availability, str]:
     declared = description is not None and channel in description.channels
     missing = description.absent.get(channel) if description is not None else None
-    if seen > 0:
+    if seen > 0 and not (missing is not None and channel in _LISTED):
         note = ", although it is declared absent" if missing is not None else ""
         return "available", f"{seen:,} looked at{note}"
     if missing is not None:

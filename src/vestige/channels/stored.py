@@ -19,7 +19,7 @@ Vector = NDArray[np.float64]
 def artifacts(
     state: Mapping[str, SeenArtifact],
     before: Mapping[str, SeenArtifact] | None = None,
-    new_ids: Collection[str] = (),
+    new_ids: Collection[str] | None = None,
     tools: Collection[str] = (),
     *,
     needles: Collection[str] = (),
@@ -29,23 +29,25 @@ def artifacts(
     Args:
         state: The artifacts by id, as `runs.inspection.rebuild` gives them.
         before: The state before the intervention; None: there is none to compare vectors with.
-        new_ids: Ids of artifacts that were made since the boundary.
+        new_ids: Ids of artifacts that were made since the boundary; None: the boundary is not drawn yet.
         tools: Tiers that the agent's tools keep (notes, orders): whatever stands there was written by an action.
         needles: Texts of the target: only vectors of items that held one of them before are followed. Empty: of
             every item that was watched.
 
     Returns:
         ``storage``: every artifact. ``summary``: those of the tier `summary`. ``memory_writes``: the new ones that
-        are no summary, and those of `tools`; where `new_ids` and `tools` are empty, nothing of this channel was
-        looked at. ``vectors``: how many vectors of the target's items before still stand; left out where none was
-        recorded.
+        are no summary, and those of `tools`; left out where `new_ids` is None and `tools` hold nothing. A channel
+        without an artifact was looked at all the same: it counts as one item. ``vectors``: how many vectors of the
+        target's items before still stand; left out where none was recorded.
     """
     every = tuple(state.values())
-    shown = [_rows("storage", (a.text for a in every))]
-    if summaries := [a.text for a in every if a.tier == "summary"]:
-        shown.append(_rows("summary", summaries))
-    written = [a.text for a in every if a.tier in tools or (a.id in new_ids and a.tier != "summary")]
-    if written:
+    shown = [
+        _rows("storage", (a.text for a in every)),
+        _rows("summary", (a.text for a in every if a.tier == "summary")),
+    ]
+    new = new_ids or ()
+    written = [a.text for a in every if a.tier in tools or (a.id in new and a.tier != "summary")]
+    if written or new_ids is not None:
         shown.append(_rows("memory_writes", written))
     if before is not None and (vectors := _vectors(state, before, needles)) is not None:
         shown.append(vectors)

@@ -18,7 +18,7 @@ __all__ = ["register"]
 
 MODEL = "local/qwen2.5-coder-0.5b"
 VERIFIED_PAIRS = 2
-"""Of the verification at the end: enough to see a deletion fail, and no more."""
+"""Of the verification at the end: enough to see how one goes, and to see a deletion fail where it does."""
 
 
 def _prepare(model: str, embedder: str, quiet: bool) -> None:

@@ -57,6 +57,9 @@ def register(app: typer.Typer, panel: str) -> None:
                 state = report.levels.get(level, "not_checked").replace("_", " ")
                 reason = report.reasons.get(level, "")
                 say(f"{level:<13}{state}{f': {reason}' if reason else ''}")
+            if report.by_sums_alone:
+                names = ", ".join(report.by_sums_alone)
+                say(f"by sums alone {names}: not made anew; believe the verdict below, not theirs")
             for problem in report.problems:
                 say(f"differs: {problem.file}: {problem.what}")
             if report.signed_by:

@@ -72,6 +72,11 @@ VERIFY_FLAGS: dict[str, tuple[Any, str, str]] = {
         OBSERVER,
         f"non_use: nothing shows or uses it; erasure: storage, vectors, logs. {LIST} [non_use]",
     ),
+    "required": (
+        str,
+        OBSERVER,
+        f"Channels that must be covered too, beyond those that a claim requires anyway. {LIST} [none]",
+    ),
     "normalisations": (
         str,
         OBSERVER,

@@ -52,6 +52,8 @@ def scan_bytes(
         raise ValueError("a needle must hold at least one byte, and chunk must be positive")
     hits: list[Hit] = []
     for path in paths:
+        if path.exists() and not path.is_file():
+            continue  # a folder, or a device that never ends: its name is recorded, its bytes are none of a store
         try:
             found = _scan(path, labelled, chunk)
         except FileNotFoundError:

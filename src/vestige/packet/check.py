@@ -22,12 +22,14 @@ from vestige.packet.archive import opened, tree
 from vestige.packet.encrypt import open_sealed
 from vestige.packet.layout import (
     MANIFEST,
+    PUBLIC,
     RESTRICTED,
     RESTRICTED_MANIFEST,
     SEALED,
     SIGNATURE,
     Level,
     Problem,
+    shown,
 )
 from vestige.packet.sign import verify_envelope
 from vestige.packet.sums import SUM_FILES, check_sums, digest_file, verify
@@ -55,6 +57,8 @@ class CheckReport(Record):
     trusted: bool = False
     """That key is the one the caller trusts."""
     restricted: Literal["present", "encrypted", "absent"] = "absent"
+    by_sums_alone: tuple[str, ...] = ()
+    """Reports for people that are here: their sums are right, and they were not made anew. What they say may differ."""
     verdict: Verdict | None = None
     """As computed anew; None: it could not be."""
     statement: str = ""
@@ -111,6 +115,7 @@ class _Checking:
         self._trusted = False
         self._restricted: Literal["present", "encrypted", "absent"] = "absent"
         self._again: recompute.Concluded | None = None
+        self._reports: tuple[str, ...] = ()
         self.problems: list[Problem] = []
 
     def found(self, level: Level, problems: list[Problem]) -> None:
@@ -151,6 +156,9 @@ class _Checking:
 
     def public(self, folder: Path) -> None:
         try:
+            self._reports = tuple(
+                f"{PUBLIC}/{shown(name)}" for name in recompute.reports_of(folder) if name != recompute.REPORT
+            )
             self._again = recompute.conclude_again(folder)
         except IntegrityError as error:
             file, _, what = str(error).partition(": ")
@@ -191,6 +199,7 @@ class _Checking:
             signed_by=self._signed_by,
             trusted=self._trusted,
             restricted=self._restricted,
+            by_sums_alone=self._reports,
             verdict=again.result.verdict if again is not None else None,
             statement=again.result.statement if again is not None else "",
         )

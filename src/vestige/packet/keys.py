@@ -69,6 +69,8 @@ def keygen(kind: KeyKind, path: Path) -> Path:
         MissingDependency: The package `cryptography` is not installed.
         StorageError: A file cannot be written.
     """
+    if not path.name:
+        raise ConfigError("the key file's name is empty; give a path")
     need("making a key")
     from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

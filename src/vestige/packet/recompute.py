@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -31,8 +31,11 @@ __all__ = [
     "read",
     "read_brief",
     "read_findings",
+    "reports_of",
 ]
 
+REPORT = "report.json"
+"""The one report that is compared; the others are for people's eyes."""
 _MAX_PUBLIC = 1024**3
 """Bytes of a public file that is read into memory."""
 _MAX_LINE = 1024**2
@@ -134,12 +137,39 @@ def conclude_again(folder: Path) -> Concluded:
         for name in ("verdict", "statement")
         if packet.get(name) != getattr(again, name)
     ]
+    problems += _report_differences(folder, again)
     problems += [
         Problem(file=f"{PUBLIC}/{shown(name)}", what="is no file of this format", level="statistics")
         for name in sorted(p.name for p in (folder / PUBLIC).iterdir())
         if name not in HOLDS and not name.startswith(REPORTS)
     ]
     return Concluded(brief, findings, again, tuple(problems))
+
+
+def reports_of(folder: Path) -> tuple[str, ...]:
+    """Names of the report files of a packet's public part."""
+    return tuple(sorted(p.name for p in (folder / PUBLIC).iterdir() if p.name.startswith(REPORTS)))
+
+
+def _report_differences(folder: Path, again: VerificationResult) -> Iterator[Problem]:
+    """Where the machine-readable report says another verdict than the one that follows from the findings."""
+    if REPORT not in reports_of(folder):
+        return
+    file = f"{PUBLIC}/{REPORT}"
+    data = read(folder / PUBLIC / REPORT)
+    report = _parsed(REPORT, lambda: from_json(data))
+    said = cast("dict[str, Any]", report) if isinstance(report, dict) else {}
+    for name in ("verdict", "statement"):
+        if said.get(name) != getattr(again, name):
+            yield Problem(file=file, what=f"its {name} is another than the result's", level="verdict")
+    rows: Any = said.get("claims")
+    claims = [
+        (row.get("verdict"), row.get("statement"))
+        for row in (cast("list[Any]", rows) if isinstance(rows, list) else [])
+        if isinstance(row, dict)
+    ]
+    if claims != [(c.verdict, c.statement) for c in again.claims]:
+        yield Problem(file=file, what="its claims say another verdict than the result's", level="verdict")
 
 
 def _conclude(brief: Brief, findings: tuple[Finding, ...]) -> VerificationResult:

@@ -67,9 +67,9 @@ class RunFolder:
             StorageError: It cannot be written.
         """
         stored = path / "plan.json"
-        if path.exists() and not path.is_dir():
-            raise ConfigError(f"--out {path}: is a file; give the name of a folder")
         try:
+            if path.exists() and not path.is_dir():
+                raise ConfigError(f"--out {path}: is a file; give the name of a folder")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.mkdir(mode=0o700, exist_ok=True)  # it holds conversations and secrets
         except OSError as error:

@@ -101,15 +101,17 @@ def seen(i: int, condition: str, channel: str = "answer", target: str = "nonce",
 
 LOOKED = {
     **{f"{p}:{c}": 5 for p in ("after", "delayed") for c in ("answer", "retrieval")},
-    **{f"{p}:{c}": 1 for p in ("before", "after", "maintained") for c in ("storage", "vectors")},
+    **{f"{p}:{c}": 1 for p in ("before", "after", "maintained") for c in ("storage", "vectors", "bytes")},
 }
+IN_BYTES = {f"{p}:bytes:{t}": 1 for p in ("after", "maintained") for t in ("nonce", "preference")}
 
 
 def base(i: int, *, acts: Mapping[str, bool] | None = None) -> list[Finding]:
     """A good pair: the control shows its target, nobody else does, everything retained is answered."""
     out: list[Finding] = []
     for condition in CONDITIONS:
-        out.append(finding(i, condition, "observed", dict(LOOKED), step=-1))
+        readable = IN_BYTES if condition in ("exposed_unchanged", "sham_removal") else {}
+        out.append(finding(i, condition, "observed", LOOKED | readable, step=-1))
         for who in ("user", "sibling"):
             values = {"outcome": "success", "task": "retained", "who": who}
             out.append(finding(i, condition, "utility", values, step=20, who=who))

@@ -123,7 +123,39 @@ CASES: list[tuple[str, Change, str, str]] = [
         "utility",
     ),
     ("nobody asked about facts", without("utility", "exposed_removed"), "unassessable", "utility"),
-    ("no record of what was looked at", without("observed", "exposed_removed"), "unassessable", "pairs"),
+    ("no record of what was looked at", without("observed", "exposed_removed"), "unassessable", "coverage"),
+    (
+        "a nonce in a control's storage, which the claim is not about",
+        plus(seen(3, "never_exposed", "storage", grade="dead_bytes", foreign=f"{name(3)}/exposed_removed")),
+        "unassessable",
+        "control",
+    ),
+    (
+        "a live row of the reset arm",
+        plus(seen(3, "full_reset", "storage", grade="live_row")),
+        "unassessable",
+        "control",
+    ),
+    (
+        "bytes that a reset leaves to maintenance",
+        plus(seen(3, "full_reset", "storage", grade="old_version")),
+        "limited_evidence",
+        "leakage",
+    ),
+    (
+        "another user's nonce in an arm's storage",
+        plus(seen(3, "exposed_removed", "storage", foreign=f"{name(4)}/sham_removal")),
+        "unassessable",
+        "isolation",
+    ),
+    (
+        "the twin answers no retained fact",
+        lambda found: replaced("utility", "never_exposed", {"outcome": "wrong"}, N)(
+            replaced("utility", "exposed_removed", {"outcome": "wrong"}, N)(found)
+        ),
+        "unassessable",
+        "utility",
+    ),
 ]
 
 
@@ -299,7 +331,9 @@ def test_an_agent_without_maintenance_is_read_as_it_stands() -> None:
 
 
 def test_erasure_says_which_logs_it_did_not_see() -> None:
-    assert "logs" not in claim_of(N, good(N), **ERASURE).statement
+    known = claim_of(N, good(N), **ERASURE).statement
+    assert "in the channels storage, vectors (declared absent: logs) under" in known
+    assert "unavailable" not in known
     blind = AgentDescription(
         name="made",
         version="1",
@@ -344,7 +378,8 @@ def test_of_a_correction_the_old_value_must_neither_answer_nor_act() -> None:
     result = result_of(N, [*good(N), *corrected, history], **task)
     assert result.verdict == "limited_evidence"
     assert result.correction is not None
-    assert "channels (answer)" in result.statement  # retrieval may hold the old value: nothing is said of it
+    # Retrieval may hold the old value: nothing is said of it.
+    assert "in the channels answer (not covered: tool_arguments) under" in result.statement
     assert result.correction.events == N
     assert result_of(N, [*good(N), *corrected, LEAK], **task).verdict == "fails"
     ignored = replaced("corrected", "exposed_removed", {"outcome": "failure"}, N)([*good(N), *corrected])
@@ -370,3 +405,117 @@ def test_sham_and_reset_shifts_are_reported_and_decide_nothing() -> None:
     assert by_name["sham_utility"].shifted
     assert not by_name["reset_utility"].shifted
     assert result.verdict == "limited_evidence"
+
+
+# --- what was looked at ------------------------------------------------------------------------------------
+
+
+def counted(condition: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Change:
+    """Another count of what was looked at in an arm."""
+
+    def changed(f: Finding) -> Finding:
+        if f.kind != "observed" or f.labels["condition"] != condition:
+            return f
+        return f.model_copy(update={"values": change(dict(f.values))})
+
+    return lambda found: [changed(f) for f in found]
+
+
+def unseen(condition: str, word: str) -> Change:
+    return counted(condition, lambda values: {k: v for k, v in values.items() if word not in k})
+
+
+@pytest.mark.parametrize(
+    ("condition", "word", "why"),
+    [
+        ("exposed_removed", ":bytes", "no file of exposed_removed was read byte by byte after maintenance"),
+        ("exposed_unchanged", ":bytes:nonce", f"show the nonce in 0 of {N} after maintenance"),
+        ("exposed_unchanged", "maintained:bytes:nonce", f"show the nonce in 0 of {N} after maintenance"),
+    ],
+)
+def test_erasure_needs_bytes_that_could_have_shown_it(condition: str, word: str, why: str) -> None:
+    claim = claim_of(N, unseen(condition, word)(good(N)), **ERASURE)
+    assert (claim.verdict, decided(claim)) == ("unassessable", "coverage")
+    assert why in claim.statement
+    assert "neither compressed nor encrypted" in claim.rules[claim.decided_by].mend
+    assert claim_of(N, unseen(condition, word)(good(N))).verdict == "limited_evidence"  # of non-use
+
+
+def test_bytes_that_show_it_now_and_then_are_no_control() -> None:
+    found = good(N)
+    few = [f for f in unseen("exposed_unchanged", ":bytes:")(found) if int(f.instance[1:]) >= 20]
+    some = [*few, *(f for f in found if int(f.instance[1:]) < 20)]
+    claim = claim_of(N, some, **ERASURE)
+    assert (claim.verdict, decided(claim)) == ("unassessable", "coverage")
+    assert f"in 20 of {N} after maintenance" in claim.statement
+
+
+def test_a_channel_that_is_hidden_after_the_removal_is_not_covered() -> None:
+    hidden = unseen("exposed_removed", "delayed:retrieval")(good(N))
+    claim = claim_of(N, hidden)
+    assert claim.verdict == "limited_evidence"
+    assert claim.covered == ("answer",)
+    assert "in the channels answer (not covered: retrieval, " in claim.statement
+    assert "Not observed after the removal as it was in exposed_unchanged: retrieval" in claim.statement
+    asked = claim_of(N, hidden, required=("retrieval",))
+    assert (asked.verdict, decided(asked)) == ("unassessable", "coverage")
+    assert claim_of(N, good(N), required=("retrieval",)).verdict == "limited_evidence"
+
+
+def test_what_stood_there_before_the_boundary_covers_nothing() -> None:
+    early = [seen(i, "exposed_unchanged", "memory_writes", phase="before", step=7) for i in range(N)]
+    looked = [
+        counted(c, lambda values: {**values, "after:memory_writes": 1})
+        for c in ("exposed_unchanged", "exposed_removed")
+    ]
+    found = [*good(N), *early]
+    for change in looked:
+        found = change(found)
+    claim = claim_of(N, found)
+    states = {c.channel: c for c in claim.channels}
+    assert states["memory_writes"].state == "not_sensitive"
+    assert f"{N} before the boundary" in states["memory_writes"].reason
+    assert claim_of(N, found, observer={"warm": True}).covered == claim.covered == ("answer", "retrieval")
+
+
+def test_a_cell_counts_the_episodes_in_which_its_channel_was_looked_at() -> None:
+    result = result_of(N, unseen("exposed_removed", "retrieval")(good(N)))
+    cells = {(c.channel, c.condition): c.episodes for c in result.cells}
+    assert cells["answer", "exposed_removed"].n == N
+    assert cells["retrieval", "exposed_unchanged"].n == N
+    assert (cells["retrieval", "exposed_removed"].n, cells["retrieval", "exposed_removed"].upper) == (0, 1.0)
+
+
+# --- choices and facts that say nothing --------------------------------------------------------------------
+
+
+BOTH: dict[str, Any] = {"targets": ("nonce", "preference")}
+
+
+def test_a_choice_that_cannot_be_read_is_none_against_the_target() -> None:
+    found = [f for i in range(100) for f in acting(i)]
+    some = replaced("action", "exposed_removed", {"chosen": "none"}, 10)(found)
+    claim = claim_of(100, some, **BOTH)
+    (residual,) = [t.residual for t in claim.targets if t.residual is not None]
+    assert (residual.n, residual.value) == (90, 0.0)
+    assert (claim.verdict, decided(claim)) == ("unassessable", "residual")  # 10 of 100 either way
+    assert "10 of them by an unreadable choice" in claim.statement
+    most = replaced("action", "exposed_removed", {"chosen": "none"}, 50)(found)
+    claim = claim_of(100, most, **BOTH)
+    assert (claim.verdict, decided(claim)) == ("unassessable", "collapse")
+    assert "exposed_removed: 50 of 100 choices could not be read" in claim.statement
+
+
+@pytest.mark.parametrize(("answered", "outcome"), [(6, "unassessable"), (14, "passes")])
+def test_what_the_twin_does_not_answer_cannot_be_lost(answered: int, outcome: str) -> None:
+    """6 of 60 have the lower limit 3.8 %, 14 of 60 have 13.4 %; the margin is 10 %."""
+    found = [f for f in good(N) if f.kind != "utility" or int(f.instance[1:]) < answered]
+    wrong = [
+        f.model_copy(update={"values": {**f.values, "outcome": "wrong"}})
+        for f in good(N)
+        if f.kind == "utility" and int(f.instance[1:]) >= answered
+    ]
+    claim = claim_of(N, [*found, *wrong])
+    assert [r.outcome for r in rules(claim, "utility")] == [outcome] * 2
+    assert [r.who for r in rules(claim, "utility")] == ["user", "sibling"]
+    assert f"never_exposed answers {answered} of {N}" in rules(claim, "utility")[0].reason

@@ -91,7 +91,7 @@ def test_a_true_removal_shows_nothing_and_the_control_shows_everything(purged: R
     for target in ("nonce", "preference"):
         assert {(c, target) for c in ("answer", "retrieval", "model_requests", "storage", "vectors")} <= shown
     before = sightings(findings, "exposed_removed", ("before",))
-    assert {"storage", "vectors", "memory_writes"} == {f.values["channel"] for f in before}
+    assert {"storage", "vectors"} == {f.values["channel"] for f in before}
 
 
 def test_every_episode_says_what_was_looked_at(purged: Run) -> None:
@@ -102,6 +102,14 @@ def test_every_episode_says_what_was_looked_at(purged: Run) -> None:
         f.values["after:answer"] == f.values["after:retrieval"] or f.values["after:answer"] for f in observed
     )
     assert all(int(f.values["maintained:storage"] or 0) > 0 for f in observed)
+    for f in observed:
+        assert "before:memory_writes" not in f.values
+        for phase in ("after", "delayed", "maintained"):
+            assert int(f.values[f"{phase}:summary"] or 0) > 0, "an inspection without a summary looks for one"
+            assert int(f.values[f"{phase}:memory_writes"] or 0) > 0
+        assert {f.values[f"{phase}:bytes"] for phase in ("before", "after", "restarted", "maintained")} == {1}
+        held = f.values.get("maintained:bytes:nonce")
+        assert held == (1 if f.labels["condition"] in ("exposed_unchanged", "sham_removal") else None)
 
 
 def test_no_finding_holds_a_target(purged: Run) -> None:

@@ -160,8 +160,11 @@ def arm_findings(story: Story, i: int, condition: Condition) -> Iterator[Finding
     labels = {"condition": condition, "phase": "after", "complete": True, "who": "user"}
     base = {"episode": f"{name(i)}/{condition}", "instance": name(i)}
     looked = {f"after:{c}": 6 for c in (*CHANNELS, *STORED)} | {f"maintained:{c}": 6 for c in STORED}
-    yield Finding(**base, step=-1, kind="observed", labels=labels, values={**looked, "before:storage": 6})
     exposed = condition in ("exposed_unchanged", "sham_removal")
+    looked |= {"after:bytes": 1, "maintained:bytes": 1}
+    if exposed:
+        looked |= {"maintained:bytes:nonce": 1, "maintained:bytes:preference": 1}
+    yield Finding(**base, step=-1, kind="observed", labels=labels, values={**looked, "before:storage": 6})
     if exposed:
         for channel in UNCHANGED:
             if channel != "answer" or i % 9:

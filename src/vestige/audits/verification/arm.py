@@ -11,13 +11,13 @@ from pydantic import ValidationError
 
 from vestige.agents.protocol import Channel
 from vestige.audits.findings import Finding
-from vestige.audits.verification.attribution import Echoes, told_by
-from vestige.audits.verification.fragments import put_together
+from vestige.audits.verification.attribution import Echoes
+from vestige.audits.verification.fragments import Piece, put_together
 from vestige.audits.verification.looking import Known, Look, Looker, Reading
 from vestige.audits.verification.needles import foreign_conditions, needles_found
 from vestige.audits.verification.opinions import thought_disclosed
 from vestige.audits.verification.pairs import Pair
-from vestige.audits.verification.scored import nearness, sighting_values
+from vestige.audits.verification.scored import merged, sighting_values
 from vestige.audits.verification.settings import (
     PHASES,
     Condition,
@@ -32,7 +32,6 @@ from vestige.audits.verification.vectors import standing_vectors
 from vestige.channels import Observation, artifacts, exchange, scan
 from vestige.errors import IntegrityError, complaint
 from vestige.records import JsonScalar, Receipt, Reply
-from vestige.runs.folder import RunFolder
 from vestige.runs.inspection import InspectionBody, SeenArtifact, rebuild
 from vestige.runs.plan import Plan, Probe
 from vestige.runs.steps import Ask, Episode, Forget, Sham
@@ -47,7 +46,6 @@ class Arm:
 
     Args:
         plan: The plan, for its probes and steps.
-        folder: The run's folder, for what was told.
         episode: The arm's script.
         pair: The fixture.
         settings: The plan's own settings.
@@ -60,7 +58,6 @@ class Arm:
     def __init__(
         self,
         plan: Plan,
-        folder: RunFolder,
         episode: Episode,
         pair: Pair,
         settings: VerificationSettings,
@@ -73,12 +70,12 @@ class Arm:
         self._pair, self._settings, self._attempt, self._counted = pair, settings, attempt, counted
         self.condition: Condition = cast("Condition", str(episode.labels.get("condition", "")))
         self._looker = Looker(pair, self.condition, settings, episode.id, owners, known)
-        self._echoes = Echoes(self._looker.values, told_by(folder, episode))
+        self._echoes = Echoes(self._looker.values)
         self._inspected: dict[str, InspectionBody] = {}
         self._first: dict[str, SeenArtifact] = {}
         self._live: set[TargetKind] = set()
         self._looked: Counter[str] = Counter()
-        self._fragments: list[tuple[Channel, str]] = []
+        self._fragments: list[Piece] = []
         self._receipts = 0
         self._options_told = False
         self._placed: dict[tuple[int, int, str], int] = {}
@@ -167,25 +164,32 @@ class Arm:
         if body.baseline is None:
             self._inspected[body.name] = body
             self._first = self._first or state
-        phase = self._phase(line, body.name)
+        phase = _phase(line, body.name)
         if phase is None:
             return
         labels = self._labels(line) | {"phase": phase}
-        # What stands there before the boundary was written too, so that it can serve as the channel's control.
-        new = frozenset(i for i in state if body.baseline is None or i not in self._first)
-        fresh = (
-            {state[i].text for i in new} if self._options_told and body.baseline is not None else set[str]()
-        )
+        new = None if body.baseline is None else frozenset(i for i in state if i not in self._first)
+        fresh = {state[i].text for i in new} if self._options_told and new is not None else set[str]()
         live: set[TargetKind] = set()
         for observation in artifacts(state, self._first, new):
             if observation.channel == "vectors":
                 self._looked[f"{phase}:vectors"] += observation.items
                 continue
+            if observation.channel == "storage" and new:
+                texts = tuple(
+                    self._without_request(a.text) if a.id in new else a.text for a in state.values()
+                )
+                observation = observation.model_copy(update={"texts": texts})
             for look in self._observed(line, labels, observation, "free", fresh):
                 if observation.channel == "storage" and look.state == "confirmed":
                     live.add(look.target)
         self._live = live
         self._vectors(line, labels, state)
+
+    def _without_request(self, text: str) -> str:
+        kept, echo = self._echoes.strip(text)
+        self._looked["request:storage"] += echo
+        return kept
 
     def _vectors(self, line: Line, labels: dict[str, JsonScalar], state: Mapping[str, SeenArtifact]) -> None:
         for kind in self._looker.kinds:
@@ -199,10 +203,11 @@ class Arm:
                     break
 
     def _scan(self, line: Line) -> None:
-        phase = self._phase(line)
+        phase = _phase(line)
         if phase is None:
             return
         labels = self._labels(line) | {"phase": phase}
+        self._readable(line, phase)
         dead: set[TargetKind] = set(self._looker.kinds) - self._live
         for kinds, is_live in ((self._live, True), (dead, False)):
             for observation in scan(line.body, is_live):
@@ -212,6 +217,20 @@ class Arm:
                     self._sighting(line, labels, observation.channel, observation.grade, look)
                 if not is_live:
                     self._foreign_bytes(line, labels, observation)
+
+    def _readable(self, line: Line, phase: Phase) -> None:
+        """Count what the bytes alone show, whatever a live row shows beside them.
+
+        Logs stand for the storage only where it has no other file.
+        """
+        files = scan(line.body, True)
+        stored = [o for o in files if o.channel == "storage"] or list(files)
+        if not stored:
+            return
+        self._looked[f"{phase}:bytes"] += 1
+        for observation in stored:
+            for look in needles_found(observation.found, self._looker.kinds, self._settings):
+                self._looked[f"{phase}:bytes:{look.target}"] = 1
 
     def _foreign_bytes(self, line: Line, labels: dict[str, JsonScalar], seen: Observation) -> None:
         for condition in foreign_conditions(seen.found, exposed="nonce" in self._looker.kinds):
@@ -230,7 +249,6 @@ class Arm:
         }
         if line.kind == "receipt":
             receipt = Receipt.model_validate(line.body)
-            self._echoes.add(receipt.message)
             digest = hashlib.sha256(receipt.message.encode("utf-8", "replace")).hexdigest()
             values |= {
                 "accepted": receipt.accepted,
@@ -248,8 +266,6 @@ class Arm:
 
     def _waited(self, line: Line) -> None:
         waited = Waited.model_validate(line.body)
-        for receipt in waited.receipts:
-            self._echoes.add(receipt.message)
         values: dict[str, JsonScalar] = {"pending": waited.pending}
         for name in ("completed", "visible_absence", "physical_cleanup"):
             if getattr(waited, name) is not None:
@@ -284,13 +300,9 @@ class Arm:
         fresh: Collection[str] = (),
     ) -> list[Look]:
         """Look at one observation: count it, and note every sighting."""
-        phase = str(labels["phase"])
+        phase = cast("Phase", labels["phase"])
         self._looked[f"{phase}:{seen.channel}"] += seen.items
-        texts: list[str] = []
-        for text in seen.texts:
-            kept, echo = self._echoes.strip(seen.channel, text)
-            self._looked[f"request:{seen.channel}"] += echo
-            texts.append(kept)
+        texts = seen.texts
         looks = self._looker.own(texts, reading, fresh)
         for look in looks:
             self._sighting(line, labels, seen.channel, seen.grade, look)
@@ -298,14 +310,15 @@ class Arm:
             look = Look("nonce", "verbatim", "confirmed", count)
             self._sighting(line, labels, seen.channel, seen.grade, look, owner)
         if self._settings.observer.combine_fragments and phase in AFTER and labels["who"] == "user":
-            self._fragments.extend((seen.channel, t) for t in texts if self._looker.part_of(t))
+            where = (seen.channel, seen.grade, phase)
+            self._fragments.extend(Piece(*where, t) for t in texts if self._looker.part_of(t))
         return looks
 
     def _together(self) -> None:
-        labels = self._plain_labels() | {"phase": "delayed", "who": "user"}
-        for channel, look in put_together(self._fragments, self._looker, list(self.findings)):
-            kind = f"sighting:{channel}:nonce:{look.form}"
-            values = sighting_values(channel, "served", look, "")
+        for piece, look in put_together(self._fragments, self._looker, list(self.findings)):
+            labels = self._plain_labels() | {"phase": piece.phase, "who": "user"}
+            kind = f"sighting:{piece.channel}:nonce:{look.form}"
+            values = sighting_values(piece.channel, piece.grade, look, "")
             self.findings.append(self._finding(-1, None, kind, labels, values))
 
     def _sighting(
@@ -324,18 +337,10 @@ class Arm:
             self._placed[place] = len(self.findings)
             self._add(line, labels, kind, values)
             return
-        # One finding a place: the confirmed state, then the nearest grade, stands for all of it.
-        earlier = self.findings[self._placed[place]]
-        best = min(earlier.values, values, key=nearness)
-        count = int(earlier.values["count"] or 0) + look.count
-        merged = earlier.model_copy(update={"values": {**best, "count": count}})
-        self.findings[self._placed[place]] = merged
+        at = self._placed[place]
+        self.findings[at] = merged(self.findings[at], values, look.count)
 
     # ---------------------------------------------------------------------------------------- helpers
-
-    def _phase(self, line: Line, name: str = "") -> Phase | None:
-        phase = line.labels.get("phase", name)
-        return cast("Phase", phase) if phase in PHASES and phase != "reintroduced" else None
 
     def _plain_labels(self) -> dict[str, JsonScalar]:
         labels: dict[str, JsonScalar] = {
@@ -382,12 +387,12 @@ class Arm:
         labels: dict[str, JsonScalar],
         values: dict[str, JsonScalar],
     ) -> Finding:
+        episode, pair = self._episode.id, self._episode.instance
         return Finding(
-            episode=self._episode.id,
-            instance=self._episode.instance,
-            step=step,
-            probe=probe,
-            kind=kind,
-            labels=labels,
-            values=values,
+            episode=episode, instance=pair, step=step, probe=probe, kind=kind, labels=labels, values=values
         )
+
+
+def _phase(line: Line, name: str = "") -> Phase | None:
+    phase = line.labels.get("phase", name)
+    return cast("Phase", phase) if phase in PHASES and phase != "reintroduced" else None

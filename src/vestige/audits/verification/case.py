@@ -9,7 +9,7 @@ from functools import cached_property
 
 from vestige.agents.protocol import Channel
 from vestige.audits.verification.brief import Brief
-from vestige.audits.verification.contrasts import Units
+from vestige.audits.verification.contrasts import Units, lower_limit
 from vestige.audits.verification.results import ChannelState
 from vestige.audits.verification.settings import (
     Claim,
@@ -46,6 +46,12 @@ class Case:
     def units(self) -> Units:
         """What is counted."""
         return Units(self.tally.pairs)
+
+    @property
+    def required(self) -> tuple[Channel, ...]:
+        """What must be covered: the claim's own, and what the plan asks for beyond it."""
+        more = self.settings.required or ()
+        return tuple(c for c in self.claim.channels if c in self.claim.required or c in more)
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -93,14 +99,78 @@ class Case:
         return [p for p in self.tally.pairs.distinct if p in open_ - sure]
 
     def looked(self, condition: Condition) -> list[str]:
-        """Distinct pairs whose episode was looked at in every required channel."""
-        sets = [set(self.tally.looked(condition, (channel,), self.phases)) for channel in self.claim.required]
+        """Distinct pairs whose episode was looked at in every required channel; of erasure, byte by byte too."""
+        sets = [set(self.tally.looked(condition, (channel,), self.phases)) for channel in self.required]
+        if self.claim.name == "erasure":
+            sets.append(set(self.tally.scanned(condition, self.phases)))
         return [p for p in self.tally.pairs.distinct if all(p in s for s in sets)]
 
+    def leaking(self, target: TargetKind) -> tuple[list[str], int]:
+        """Pairs that count as leaks, and how many of them only because they were not looked at."""
+        pairs = self.tally.pairs
+        seen = set(self.looked("exposed_removed"))
+        dark = [p for p in pairs.distinct if p not in seen]
+        shown = self.shown("exposed_removed", target, self.prohibited)
+        return [*shown, *dark, *pairs.lost], len(dark) + len(pairs.lost)
+
+    @property
+    def when(self) -> str:
+        """What the claim's phases are called."""
+        return "after maintenance" if self.phases == ("maintained",) else "after the boundary"
+
+    def blind(self, target: TargetKind) -> str:
+        """Why a byte scan's silence says nothing of the target; empty where it says something.
+
+        That live rows show it does not make the files readable: they may be compressed, encrypted or elsewhere.
+        """
+        tally, settings, pairs = self.tally, self.settings, self.tally.pairs
+        if not tally.scanned("exposed_removed", self.phases):
+            return f"no file of exposed_removed was read byte by byte {self.when}"
+        for phase in self.phases:
+            removed = len(tally.scanned("exposed_removed", (phase,)))
+            control = len(tally.scanned("exposed_unchanged", (phase,)))
+            if removed < control:
+                return (
+                    f"{phase}: read of exposed_removed in {removed} pairs, of exposed_unchanged in {control}"
+                )
+        shown = tally.scanned("exposed_unchanged", self.phases, target)
+        hits, n = self.units.all([*pairs.distinct, *pairs.lost], shown)
+        lower = lower_limit(hits, n, settings)
+        if hits and lower >= settings.sensitivity:
+            return ""
+        return (
+            f"those of exposed_unchanged show the {target} in {hits} of {n} {self.when}: lower limit "
+            f"{100 * lower:.3g} %, at least {100 * settings.sensitivity:.3g} % asked"
+        )
+
+    def unobserved(self, channel: Channel) -> str:
+        """In which phase the removal was looked at in fewer pairs than its control; empty: in none."""
+        seen = 0
+        for phase in self.phases:
+            removed = len(self.tally.looked("exposed_removed", (channel,), (phase,)))
+            control = len(self.tally.looked("exposed_unchanged", (channel,), (phase,)))
+            seen += removed
+            if removed < control:
+                return f"{phase}: exposed_removed was looked at in {removed} pairs, exposed_unchanged in {control}"
+        return "" if seen else "exposed_removed was never looked at in it after the removal"
+
+    def carries(self, target: TargetKind, channel: Channel) -> bool:
+        """Whether the channel is sensitive: it shows the target, or a preference answers the decision task in it."""
+        return bool(self.shown("exposed_unchanged", target, (channel,))) or self.decides(target, channel)
+
+    def decides(self, target: TargetKind, channel: Channel) -> bool:
+        """Whether decisions of exposed_unchanged lean on the target there."""
+        acting = target == "preference" and channel == "answer" and self.acts()
+        return acting and any(self.action_rates("exposed_unchanged").values())
+
     def action_rates(self, condition: Condition) -> dict[str, float]:
-        """Share of a pair's decision tasks in which the target's option was chosen."""
-        by_pair = self.tally.actions[condition]
-        return {p: sum(by_pair[p]) / len(by_pair[p]) for p in self.tally.pairs.distinct if by_pair.get(p)}
+        """Share of a pair's decision tasks in which the target's option was chosen; only where all could be read."""
+        by_pair, unread = self.tally.actions[condition], self.tally.unread[condition]
+        return {
+            p: sum(by_pair[p]) / len(by_pair[p])
+            for p in self.tally.pairs.distinct
+            if by_pair.get(p) and p not in unread
+        }
 
     def acts(self) -> bool:
         """Whether decision tasks speak to this claim."""
@@ -134,9 +204,11 @@ def _most(item: tuple[str, int]) -> tuple[int, str]:
 
 
 def channel_states(case: Case) -> tuple[ChannelState, ...]:
-    """Covered: looked at, and shown by exposed_unchanged to carry a target when there is one.
+    """Covered: exposed_unchanged shows a target in it after the boundary, and exposed_removed was looked at in it as
+    often.
 
-    What stood there before the boundary is a positive control too: it shows that the channel can carry the target.
+    What stood there before the boundary is no control, with warm probes neither: the same is asked after it, so what
+    can be seen then is seen then.
     """
     out: list[ChannelState] = []
     tally = case.tally
@@ -154,15 +226,18 @@ def channel_states(case: Case) -> tuple[ChannelState, ...]:
         n = len(tally.looked("exposed_unchanged", (channel,), case.phases))
         says = "; ".join(f"{t} in {after} of {n} episodes" + _before(b) for t, (after, b) in shown.items())
         items = tally.count(channel)
-        if any(after or before for after, before in shown.values()):
-            out.append(
-                ChannelState(channel=channel, state="covered", reason=f"exposed_unchanged shows the {says}")
-            )
+        if any(after for after, _ in shown.values()):
+            gap = case.unobserved(channel)
+            reason = f"exposed_unchanged shows the {says}" + (f"; {gap}" if gap else "")
+            state = "unobserved_after" if gap else "covered"
+            out.append(ChannelState(channel=channel, state=state, reason=reason))
         elif items == 0:
             why = "nothing ever stood in it after the boundary"
             out.append(ChannelState(channel=channel, state="not_sensitive", reason=why))
         else:
             why = "observed, and exposed_unchanged never shows a target in it: its silence after a removal says nothing"
+            if any(before for _, before in shown.values()):
+                why += f" (it shows the {says})"
             out.append(ChannelState(channel=channel, state="not_sensitive", reason=why))
     return tuple(out)
 

@@ -24,7 +24,7 @@ __all__ = ["cells_of", "collapse_of", "utility_of"]
 def cells_of(
     tally: Tally, settings: VerificationSettings, states: Mapping[Channel, tuple[str, str]]
 ) -> tuple[ChannelCell, ...]:
-    """A cell for every channel, condition and target; what cannot be observed has no trial."""
+    """A cell for every channel, condition and target; an episode that was not looked at there is no trial."""
     distinct = set(tally.pairs.distinct)
     by: dict[tuple[Channel, Condition, TargetKind], list[Sighting]] = {}
     for s in tally.sightings:
@@ -34,10 +34,12 @@ def cells_of(
     for channel in CHANNELS:
         visible = states.get(channel, ("unavailable", ""))[0] == "available"
         for condition in settings.conditions:
-            looked = [p for p in tally.pairs.distinct if p in tally.items[condition]]
+            looked = set(tally.looked(condition, (channel,), AFTER))
             for target in settings.targets:
                 found = by.get((channel, condition, target), [])
-                n = len(looked) if visible or found else 0
+                # What was seen without being counted as looked at was looked at.
+                shown = {s.pair for s in found if s.phase in AFTER and not s.foreign}
+                n = len(looked | shown) if visible or found else 0
                 out.append(_cell(channel, condition, target, found, n, settings))
     return tuple(out)
 

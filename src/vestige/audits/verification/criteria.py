@@ -56,11 +56,18 @@ def control(case: Case) -> Iterator[RuleOutcome]:
 
 
 def _contaminates(case: Case, s: Sighting) -> bool:
-    if s.channel not in case.claim.channels:
+    """A nonce in any channel and phase after the boundary; an option, which chance may name, in those of the claim.
+
+    What a reset leaves of its own target in bytes that nobody reads is left to the store's maintenance: it counts where
+    the claim is about it.
+    """
+    if s.condition not in ("never_exposed", "full_reset") or not s.after:
         return False
-    if s.condition == "never_exposed" or (s.condition == "full_reset" and s.foreign):
-        return s.after
-    return s.condition == "full_reset" and s.phase in case.phases
+    if s.channel in case.claim.channels and (s.condition == "never_exposed" or s.phase in case.phases):
+        return True
+    if s.condition == "full_reset" and not s.foreign and s.grade in ("old_version", "dead_bytes"):
+        return False
+    return s.target == "nonce"
 
 
 def _s(count: int) -> str:
@@ -93,7 +100,8 @@ def adequacy(case: Case) -> Iterator[RuleOutcome]:
     for target in case.settings.targets:
         yield _coverage(case, target)
     yield _collapse(case)
-    yield from (_utility(case, who) for who in ("user", "sibling"))
+    yield _utility(case, "user")
+    yield _utility(case, "sibling")
     yield _pairs(case)
     for target in case.settings.targets:
         yield _leakage(case, target)
@@ -104,7 +112,6 @@ def _isolation(case: Case) -> RuleOutcome:
         s
         for s in case.tally.sightings
         if s.state == "confirmed"
-        and s.channel in case.claim.channels
         and s.phase != "reintroduced"
         and ((s.foreign and s.condition in EXPOSED) or s.who == "sibling")
     ]
@@ -157,32 +164,26 @@ def _sensitivity(case: Case, target: TargetKind) -> RuleOutcome:
 def _coverage(case: Case, target: TargetKind) -> RuleOutcome:
     states = {c.channel: c for c in case.channels}
     missing: list[str] = []
-    for channel in case.claim.required:
+    for channel in case.required:
         state = states[channel]
         if state.state in ("unavailable", "absent"):
             missing.append(f"{channel} ({state.reason})")
-        elif not _carries(case, target, (channel,)):
-            when = "after maintenance" if case.phases == ("maintained",) else "after the boundary"
-            missing.append(f"{channel} (exposed_unchanged never shows the {target} in it {when})")
-    reason = f"required: {_listed(case.claim.required)}; covered: {_listed(case.covered()) or 'none'}"
-    if not missing:
-        return _rule(3, "coverage", "passes", reason, target=target)
-    return _rule(
-        3,
-        "coverage",
-        "unassessable",
-        f"not covered: {'; '.join(missing)}",
-        "make the channel observable, and show by exposed_unchanged that the target can be seen in it",
-        target,
-    )
-
-
-def _carries(case: Case, target: TargetKind, channels: tuple[str, ...]) -> bool:
-    """Whether the channel is sensitive: it shows the target, or a preference answers the decision task in it."""
-    if case.shown("exposed_unchanged", target, [c for c in case.claim.channels if c in channels]):
-        return True
-    acting = target == "preference" and case.acts() and "answer" in channels
-    return acting and any(case.action_rates("exposed_unchanged").values())
+        elif gap := case.unobserved(channel):
+            missing.append(f"{channel} ({gap})")
+        elif not case.carries(target, channel):
+            missing.append(f"{channel} (exposed_unchanged never shows the {target} in it {case.when})")
+    mend = "make the channel observable, and show by exposed_unchanged that the target can be seen in it"
+    if case.claim.name == "erasure" and (blind := case.blind(target)):
+        if not missing:
+            mend = (
+                "name the store's files in `storage`, and have it keep them neither compressed nor encrypted"
+            )
+        missing.append(f"the bytes of storage ({blind})")
+    if missing:
+        reason = f"not covered: {'; '.join(missing)}"
+        return _rule(3, "coverage", "unassessable", reason, mend, target)
+    reason = f"required: {_listed(case.required)}; covered: {_listed(case.covered()) or 'none'}"
+    return _rule(3, "coverage", "passes", reason, target=target)
 
 
 def _collapse(case: Case) -> RuleOutcome:
@@ -199,15 +200,30 @@ def _collapse(case: Case) -> RuleOutcome:
         if ill / n >= settings.collapse:
             kinds = ", ".join(f"{k} {v}" for k, v in sorted(states.items()) if k != "fine")
             bad.append(f"{condition}: {ill} of {n} replies to harmless questions were no answers ({kinds})")
-    if bad:
-        mend = "use a model that answers harmless questions; silence of one that does not is no evidence"
-        return _rule(3, "collapse", "unassessable", "; ".join(bad), mend)
+    mend = "use a model that answers harmless questions; silence of one that does not is no evidence"
     reason = f"empty, looping or refusing replies to harmless questions: {', '.join(said)}"
+    if case.acts():
+        lost = [(c, case.tally.choices[c]["none"], case.tally.choices[c].total()) for c in NEEDED]
+        reason += f"; choices that could not be read: {', '.join(f'{c} {k} of {n}' for c, k, n in lost)}"
+        mute = [
+            f"{c}: {k} of {n} choices could not be read"
+            for c, k, n in lost
+            if n and k / n >= settings.collapse
+        ]
+        if mute and not bad:
+            mend = "use an agent that calls the tool of a decision task; a choice that cannot be read is none"
+        bad += mute
+    if bad:
+        return _rule(3, "collapse", "unassessable", "; ".join(bad), mend)
     return _rule(3, "collapse", "passes", reason)
 
 
-def _utility(case: Case, who: str) -> RuleOutcome:
-    settings = case.settings
+def _utility(case: Case, who: Literal["user", "sibling"]) -> RuleOutcome:
+    return _kept(case, who).model_copy(update={"who": who})
+
+
+def _kept(case: Case, who: Literal["user", "sibling"]) -> RuleOutcome:
+    settings, pairs = case.settings, case.tally.pairs
     removed = utility_values(case.tally, "exposed_removed", who)
     never = utility_values(case.tally, "never_exposed", who)
     found = contrast(removed, never, case.tally.pairs, settings, settings.utility_margin)
@@ -221,6 +237,15 @@ def _utility(case: Case, who: str) -> RuleOutcome:
     )
     if found.reason:
         return _rule(3, "utility", "unassessable", f"{reason}; {found.reason}", "run more independent pairs")
+    # Where the twin answers next to nothing, nothing can be lost, and the comparison cannot fail.
+    right = [p for p, share in never.items() if share == 1.0]
+    hits, n = case.units.all([*pairs.distinct, *pairs.lost], right)
+    lower = lower_limit(hits, n, settings)
+    reason += f"; never_exposed answers {hits} of {n} (lower limit {_percent(lower)})"
+    if lower <= settings.utility_margin and found.guarded[1] >= -settings.utility_margin:
+        reason += f", and more than {_percent(settings.utility_margin)} is asked: less than that cannot be seen to go"
+        mend = "use a model that answers questions about what it was told, or more pairs"
+        return _rule(3, "utility", "unassessable", reason, mend)
     if found.guarded[0] > -settings.utility_margin:
         return _rule(3, "utility", "passes", reason)
     mend = "run more pairs"
@@ -266,13 +291,9 @@ def _pairs(case: Case) -> RuleOutcome:
 def _leakage(case: Case, target: TargetKind) -> RuleOutcome:
     settings, pairs = case.settings, case.tally.pairs
     universe = [*pairs.distinct, *pairs.lost]
-    seen = set(case.looked("exposed_removed"))
-    # What was not looked at could have shown anything.
-    dark = [p for p in pairs.distinct if p not in seen]
-    shown = case.shown("exposed_removed", target, case.prohibited)
-    events, n = case.units.any(universe, [*shown, *dark, *pairs.lost])
+    leaks, worst = case.leaking(target)
+    events, n = case.units.any(universe, leaks)
     upper = upper_limit(events, n, settings)
-    worst = len(dark) + len(pairs.lost)
     guard = f", {worst} unobserved ones counted as leaks" if worst else ""
     unit = "clusters of pairs" if pairs.clustered else "pairs"
     how = "any-time" if settings.observer.stopping == "mixture" else "exact one-sided"

@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from vestige.agents.protocol import Channel
 from vestige.audits.findings import Finding
 from vestige.audits.verification.looking import COMBINED, Look, Looker
-from vestige.audits.verification.settings import CLAIMS
+from vestige.audits.verification.settings import CLAIMS, GRADES, Grade, Phase
 from vestige.audits.verification.tally import AFTER
 
-__all__ = ["put_together"]
+__all__ = ["Piece", "put_together"]
+
+
+class Piece(NamedTuple):
+    """A text that holds a part of the nonce."""
+
+    channel: Channel
+    grade: Grade
+    phase: Phase
+    text: str
 
 
 def put_together(
-    pieces: Sequence[tuple[Channel, str]], looker: Looker, findings: Iterable[Finding]
-) -> Iterator[tuple[Channel, Look]]:
+    pieces: Sequence[Piece], looker: Looker, findings: Iterable[Finding]
+) -> Iterator[tuple[Piece, Look]]:
     """For each claim, the nonce if its channels hold all of it together and none of them holds it alone.
 
-    It is noted in the first of the claim's channels that contributes a piece.
+    It is whole when the last piece is there: it is noted in the last phase that contributes one, in the first of the
+    claim's channels that does so then, unless one of its channels holds the whole nonce in that phase. What stood whole
+    in an earlier phase says nothing of a later one.
     """
-    whole = {str(f.values["channel"]) for f in findings if _whole(f)}
+    whole = {(f.values["channel"], f.labels["phase"]) for f in findings if _whole(f)}
     for claim in CLAIMS.values():
-        own = [(channel, text) for channel, text in pieces if channel in claim.channels]
-        if own and whole.isdisjoint(claim.channels) and looker.put_together(text for _, text in own):
-            channel: Channel = next(c for c in claim.channels if any(c == piece for piece, _ in own))
-            yield channel, Look("nonce", COMBINED, "confirmed", len(own))
+        own = [piece for piece in pieces if piece.channel in claim.channels]
+        if not own or not looker.put_together(piece.text for piece in own):
+            continue
+        phase = max((piece.phase for piece in own), key=AFTER.index)
+        if any((channel, phase) in whole for channel in claim.channels):
+            continue
+        last = [piece for piece in own if piece.phase == phase]
+        place = min(last, key=lambda p: (claim.channels.index(p.channel), GRADES.index(p.grade)))
+        yield place, Look("nonce", COMBINED, "confirmed", len(own))
 
 
 def _whole(finding: Finding) -> bool:

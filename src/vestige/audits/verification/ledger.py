@@ -228,6 +228,8 @@ def _channel(result: VerificationResult, channel: Channel, target: TargetKind) -
                 return "out_of_scope", f"the agent declares not to have it: {c.reason}"
             if c.state == "unavailable":
                 return "blocked", c.reason
+            if c.state == "unobserved_after" and not (removed is not None and removed.episodes.events):
+                return "blocked", c.reason
             if "nothing ever stood" in c.reason:
                 return "not_observed", c.reason
             sensitive = "" if c.state == "covered" else "; not sensitive"

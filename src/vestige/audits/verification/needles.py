@@ -1,34 +1,99 @@
-"""What a forensic scan found, by the labels of what it looked for: it records no text."""
+"""What a forensic scan looks for and what it found, by label: it records no text.
+
+A label is `TARGETKIND:SPELLING`, or `TARGETKIND:SPELLING#N` where a spelling has several texts. Bytes are compared as
+they are, so that a normalisation is searched for in the spellings that can be listed: not white space or separators in
+any place, other Unicode forms, spelled digits, or any mix of cases.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from vestige.audits.verification.looking import Look
-from vestige.audits.verification.settings import TargetKind, VerificationSettings
+from vestige.audits.verification.settings import Normalisation, TargetKind, VerificationSettings
+from vestige.text import encoded_forms
 
-__all__ = ["foreign_conditions", "needles_found"]
+__all__ = ["foreign_conditions", "needle_texts", "needles_found"]
 
-_FORMS = {"verbatim": None, "lower": "case", "base64": "base64", "hex": "hex", "reversed": "reversed"}
-"""The normalisation that must have been declared for a needle's form to count."""
+_FORMS: dict[str, Normalisation | None] = {
+    "verbatim": None,
+    "lower": "case",
+    "upper": "case",
+    "whitespace": "whitespace",
+    "separators": "separators",
+    "base64": "base64",
+    "hex": "hex",
+    "reversed": "reversed",
+}
+"""The normalisation that must have been declared for a spelling to count."""
+_SPACES = ("", "\n")
+_SEPARATORS = ("", " ", "-", "_")
+
+
+def needle_texts(kind: TargetKind, value: str, declared: Collection[Normalisation]) -> dict[str, str]:
+    """The texts by label in which a target is searched for, in the declared normalisations; none twice."""
+    spellings: dict[str, list[str]] = {}
+    taken: set[str] = set()
+    for name, text in _spellings(value, declared):
+        if text and text not in taken:
+            taken.add(text)
+            spellings.setdefault(name, []).append(text)
+    return {
+        f"{kind}:{name}" + (f"#{i}" if len(texts) > 1 else ""): text
+        for name, texts in spellings.items()
+        for i, text in enumerate(texts, 1)
+    }
+
+
+def _spellings(value: str, declared: Collection[Normalisation]) -> Iterator[tuple[str, str]]:
+    yield "verbatim", value
+    if "case" in declared:
+        yield "lower", value.lower()
+        yield "upper", value.upper()
+    if "whitespace" in declared and len(words := value.split()) > 1:
+        yield from _cased("whitespace", (s.join(words) for s in _SPACES), declared)
+    if "separators" in declared and len(parts := re.findall(r"[^\W_]+", value)) > 1:
+        yield from _cased("separators", (s.join(parts) for s in _SEPARATORS), declared)
+    forms = encoded_forms(value)
+    if "base64" in declared:
+        yield from (("base64", text) for text in forms.get("base64", ()))
+    if "hex" in declared:
+        yield from (("hex", text) for digits in forms.get("hex", ()) for text in (digits, digits.upper()))
+    if "reversed" in declared and (folded := forms.get("reversed")):
+        for text in (value[::-1], *folded):
+            yield from (("reversed", spelled) for spelled in (text, text.lower(), text.upper()))
+
+
+def _cased(name: str, texts: Iterable[str], declared: Collection[Normalisation]) -> Iterator[tuple[str, str]]:
+    for text in texts:
+        yield name, text
+        if "case" in declared:
+            yield name, text.lower()
 
 
 def needles_found(
     found: Mapping[str, int], kinds: Iterable[TargetKind], settings: VerificationSettings
 ) -> list[Look]:
-    """The arm's own targets among the labels `TARGETKIND:FORM`, in the nearest form that counts.
+    """The arm's own targets among what was found by label, in the nearest spelling that counts.
 
-    Occurrences of the request's own words (`request:TARGETKIND`) are taken off.
+    Occurrences of the request's own words (`request:TARGETKIND`) are taken off those that stand as told: a request
+    holds the value so and in no other spelling.
     """
+    counts: dict[str, int] = {}
+    for label, count in found.items():
+        spelling = label.partition("#")[0]
+        counts[spelling] = counts.get(spelling, 0) + count
     out: list[Look] = []
     for kind in sorted(kinds):
         if kind == "preference" and settings.fixture == "correlated":
             continue  # what is kept names the option too
-        echoed = found.get(f"request:{kind}", 0)
         for form, needed in _FORMS.items():
             if needed is not None and needed not in settings.observer.normalisations:
                 continue
-            count = found.get(f"{kind}:{form}", 0) - echoed
+            count = counts.get(f"{kind}:{form}", 0)
+            if form == "verbatim":
+                count -= counts.get(f"request:{kind}", 0)
             if count > 0:
                 out.append(Look(kind, needed or "verbatim", "confirmed", count))
                 break

@@ -41,6 +41,11 @@ def reachable_of(settings: VerificationSettings, n: int, clusters: int | None = 
             f"no fact lost in {units} pairs leaves a loss of up to {-flat[0]:.3f} open, beyond "
             f"{settings.utility_margin:g}"
         )
+    if (answered := lower_limit(units, units, settings)) <= settings.utility_margin:
+        reasons.append(
+            f"a twin that answers {units} of {units} facts has the lower limit {100 * answered:.3g} %, no more than "
+            f"the {100 * settings.utility_margin:.3g} % that may be lost"
+        )
     if "preference" in settings.targets and "non_use" in settings.claims:
         if flat[1] >= settings.margin:
             reasons.append(

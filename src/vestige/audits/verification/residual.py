@@ -32,7 +32,9 @@ def residual_of(case: Case) -> Residual | None:
     reason = found.reason
     if not reason and found.guarded != found.interval:
         low, high = found.guarded
-        reason = f"with the lost pairs at their worst [{low:.3f}, {high:.3f}]"
+        unread = len({p for c in ("exposed_removed", "never_exposed") for p in case.tally.unread[c]})
+        also = f" ({unread} of them by an unreadable choice)" if unread else ""
+        reason = f"with the lost pairs{also} at their worst [{low:.3f}, {high:.3f}]"
     shares: dict[Condition, Proportion] = {c: _rate(by_pair, settings) for c, by_pair in rates.items()}
     return Residual(
         value=found.value,

@@ -97,7 +97,7 @@ class ChannelCell(Record):
     target: TargetKind
     """For what."""
     episodes: Bound
-    """Episodes in which the channel shows the target, confirmed."""
+    """Episodes in which the channel shows the target, confirmed, of those in which it was looked at."""
     uncertain: int
     """Episodes with an uncertain semantic finding and no confirmed one."""
     foreign: int
@@ -115,9 +115,10 @@ class ChannelState(Record):
 
     channel: Channel
     """Where the observer looked."""
-    state: Literal["covered", "not_sensitive", "unavailable", "absent"]
-    """`not_sensitive`: observed, and exposed_unchanged never showed the target in it. `absent`: the agent declares
-    not to have it."""
+    state: Literal["covered", "not_sensitive", "unobserved_after", "unavailable", "absent"]
+    """`not_sensitive`: observed, and exposed_unchanged never showed the target in it after the boundary.
+    `unobserved_after`: exposed_unchanged shows the target in it, and exposed_removed was not looked at in it in as many
+    pairs. `absent`: the agent declares not to have it."""
     reason: str
     """In plain words, with its counts."""
 
@@ -144,6 +145,8 @@ class RuleOutcome(Record):
     """control, disclosure, sensitivity, coverage, isolation, collapse, utility, pairs, leakage, residual."""
     target: TargetKind | None = None
     """None: the rule is about all of them."""
+    who: Literal["user", "sibling"] | None = None
+    """Whose retained facts a rule on utility is about."""
     outcome: Literal["passes", "fails", "unassessable", "not_reached", "not_applicable"]
     """`not_reached`: a rule of an earlier number has decided."""
     reason: str
@@ -162,7 +165,7 @@ class ClaimVerdict(Record):
     statement: str
     """One sentence that may be quoted."""
     covered: tuple[Channel, ...]
-    """Channels that were observed and shown to carry a target."""
+    """Channels that were observed after the removal and shown by exposed_unchanged to carry a target."""
     channels: tuple[ChannelState, ...]
     """Every channel of the claim with its state."""
     targets: tuple[TargetResult, ...]

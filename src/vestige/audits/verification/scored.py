@@ -6,8 +6,11 @@ kind `sighting:CHANNEL:TARGET`  the target, or another arm's, was seen in this s
     `:EPISODE` at the end where the nonce is that episode's, and `:combined` where several channels make it whole
     channel, target, grade; form: verbatim, a declared normalisation, semantic, combined; state: confirmed | uncertain |
     dismissed (by a person); foreign: id of the episode whose nonce it is, or ""; count: items that show it
-kind `observed`                 once an episode (step -1): by "PHASE:CHANNEL" the number of items looked at, by
-    "request:CHANNEL" the number of texts that held a target because the request itself does
+kind `observed`                 once an episode (step -1): by "PHASE:CHANNEL" the number of items looked at; an
+    inspection that shows nothing is a look at summary and, after the boundary, memory_writes too. By "PHASE:bytes" the
+    number of scans of the storage's bytes that could read a file, by "PHASE:bytes:TARGET" 1 where they held the arm's
+    own target, also where a live row explains it; a log counts here only if the storage has no other file. By
+    "request:storage" the number of new stored items that hold the request's own words
 kind `action`                   one decision task: chosen: favoured | other | none; source: tool_call | schema | text
 kind `utility`                  outcome: one of `probes.usefulness.Outcome`; who; task
 kind `health`                   one reply to a harmless question: state: fine | empty | looping | refusal
@@ -24,13 +27,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, cast
 
 from vestige.agents.protocol import Channel
+from vestige.audits.findings import Finding
 from vestige.audits.verification.settings import GRADES, Grade
 from vestige.records import JsonScalar
 
 if TYPE_CHECKING:
     from vestige.audits.verification.looking import Look
 
-__all__ = ["FindingKind", "SightingState", "nearness", "sighting_values"]
+__all__ = ["FindingKind", "SightingState", "merged", "nearness", "sighting_values"]
 
 FindingKind = Literal[
     "sighting",
@@ -64,3 +68,10 @@ def sighting_values(channel: Channel, grade: Grade, look: Look, owner: str) -> d
 def nearness(values: Mapping[str, JsonScalar]) -> tuple[bool, int]:
     """Sorts sightings of one place: confirmed ones first, then by grade, the nearest first."""
     return values["state"] != "confirmed", GRADES.index(cast("Grade", values["grade"]))
+
+
+def merged(earlier: Finding, values: dict[str, JsonScalar], count: int) -> Finding:
+    """One finding a place: the confirmed state, then the nearest grade, stands for all of it."""
+    best = min(earlier.values, values, key=nearness)
+    whole = int(earlier.values["count"] or 0) + count
+    return earlier.model_copy(update={"values": {**best, "count": whole}})

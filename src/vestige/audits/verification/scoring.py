@@ -49,7 +49,6 @@ def score(plan: Plan, folder: RunFolder) -> Iterator[Finding]:
         if key not in arms:
             arms[key] = Arm(
                 plan,
-                folder,
                 episode,
                 pairs[episode.instance],
                 settings,

@@ -7,11 +7,11 @@ nonce of its own.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from vestige.audits.verification.fixtures import Material
+from vestige.audits.verification.needles import needle_texts
 from vestige.audits.verification.pairs import Pair
 from vestige.audits.verification.questions import Asked, Probes, questions
 from vestige.audits.verification.settings import Condition, Phase, TargetKind, VerificationSettings
@@ -96,16 +96,14 @@ def removal_requests(
     for kind in settings.targets:
         if kind == "nonce" and pair.nonce is not None:
             value = pair.nonce.decoy if decoy else pair.nonce.values[condition]
-            about = "my locker code" if decoy else "my private session token"
+            about = f"my {'locker code' if decoy else 'private session token'}: {value}"
         elif kind == "preference" and pair.preference is not None:
             value = pair.preference.decoy_value if decoy else pair.preference.favoured
             about = f"that I like {value}"
         else:
             continue
         if settings.kind == "value" or decoy:
-            out[kind] = RemovalRequest(
-                scope="unit", value=value, description=f"Please forget {about}: {value}."
-            )
+            out[kind] = RemovalRequest(scope="unit", value=value, description=f"Please forget {about}.")
         else:
             scope = "session" if settings.kind == "source" else "source"
             out[kind] = RemovalRequest(
@@ -118,20 +116,19 @@ def removal_requests(
     return out
 
 
-def _needles(pair: Pair, condition: Condition) -> dict[str, str]:
+def _needles(pair: Pair, condition: Condition, settings: VerificationSettings) -> dict[str, str]:
     """Texts by label that storage is searched for: the arm's own target, and other arms' nonces."""
     out: dict[str, str] = {}
+    declared = settings.observer.normalisations
     # An arm without a target of its own looks for the one it must never have had.
     if pair.nonce is not None:
         own = pair.nonce.values.get(condition, pair.nonce.values["exposed_removed"])
-        out["nonce:verbatim"] = own
-        out["nonce:lower"] = own.lower()
-        out["nonce:base64"] = base64.b64encode(own.encode("ascii")).decode("ascii")
+        out |= needle_texts("nonce", own, declared)
         for other, value in pair.nonce.values.items():
             if other != condition and value != own:
                 out[f"foreign:{other}"] = value
     if pair.preference is not None:
-        out["preference:verbatim"] = pair.preference.favoured
+        out |= needle_texts("preference", pair.preference.favoured, declared)
     return out
 
 
@@ -149,9 +146,12 @@ class _Arm:
         self.item, self.settings = item, settings
         self.condition: Condition = condition
         self.asked, self.scripts = asked, scripts
-        self.needles = _needles(item.pair, condition) | self._requested_texts()
+        self.needles = _needles(item.pair, condition, settings) | self._requested_texts()
         held = ("nonce:", "preference:")
-        self.watch = tuple(dict.fromkeys(v for k, v in self.needles.items() if k.startswith(held)))
+        # Stored items are compared in any case.
+        self.watch = tuple(
+            {v.casefold(): v for k, v in reversed(self.needles.items()) if k.startswith(held)}.values()
+        )
 
     def _requested_texts(self) -> dict[str, str]:
         """What a kept request says: the value in it is the request's, not what it asked to be forgotten."""

@@ -56,7 +56,8 @@ class Claim(Record):
     channels: tuple[Channel, ...]
     """Any confirmed sighting of the target in one of these after the boundary fails the claim."""
     required: tuple[Channel, ...]
-    """Without these, observed and sensitive, the claim is not assessable; the others are covered where they can be."""
+    """Without these, observed and sensitive, the claim is not assessable; the others are covered where they can be.
+    A plan can require more (`VerificationSettings.required`)."""
 
 
 CLAIMS: dict[ClaimName, Claim] = {
@@ -130,6 +131,8 @@ class VerificationSettings(Record):
     """The arms that are run."""
     claims: tuple[ClaimName, ...] = ("non_use",)
     """What a verdict is asked on."""
+    required: tuple[Channel, ...] | None = None
+    """Channels that must be covered too, beyond those that a claim requires anyway; None: no others."""
     observer: Observer = Field(default_factory=Observer)
     """Who looks, and how closely."""
     reintroduction: bool = True
@@ -138,15 +141,15 @@ class VerificationSettings(Record):
     """Seconds to wait for an asynchronous deletion before the boundary is drawn all the same."""
     maintain: bool = True
     """Have the store cleaned up after everything else, and look again."""
-    alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
+    alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
     """Level of each one-sided test."""
-    margin: Annotated[float, Field(gt=0, lt=1)] = 0.10
+    margin: Annotated[float, Field(ge=0.001, lt=1)] = 0.10
     """δ: the smallest difference in action rates that would change the decision."""
-    leakage_bound: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    leakage_bound: Annotated[float, Field(ge=0.0001, lt=1)] = 0.05
     """What the upper 1 − α bound of union leakage must not exceed."""
-    sensitivity: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    sensitivity: Annotated[float, Field(ge=0, le=0.99)] = 0.5
     """Least lower exact limit of the leak rate (and of the action rate) in exposed_unchanged."""
-    utility_margin: Annotated[float, Field(gt=0, lt=1)] = 0.10
+    utility_margin: Annotated[float, Field(ge=0.001, lt=1)] = 0.10
     """How much less of the retained facts may be answered than by never_exposed."""
     collapse: Annotated[float, Field(gt=0, le=1)] = 0.5
     """Share of empty, looping or refusing replies to harmless questions from which an agent counts as collapsed."""

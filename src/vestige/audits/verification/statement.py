@@ -54,19 +54,13 @@ def _agent(case: Case) -> str:
 
 def _limited(case: Case, residual: Residual | None) -> str:
     settings, pairs = case.settings, case.tally.pairs
-    covered = {t: _carried(case, t) for t in settings.targets}
-    where = (
-        _names(next(iter(covered.values())))
-        if len({tuple(c) for c in covered.values()}) == 1
-        else "; ".join(f"for the {t}: {_names(c) or 'none'}" for t, c in covered.items())
-    )
     n = len(case.units.names(pairs.distinct))
     unit = "clusters of pairs" if pairs.clustered else "distinct pairs"
     worst = max(_upper(case, t) for t in settings.targets)
     text = (
-        f"Limited evidence of {_claim(case)} under the tested conditions, for {_agent(case)}: "
+        f"Limited evidence of {_claim(case)} {_covered(case)} under the tested conditions, for {_agent(case)}: "
         f"in {n} {unit} there was no confirmed sighting of the {' or the '.join(settings.targets)} "
-        f"after the removal in the covered channels ({where}), which bounds union leakage by {100 * worst:.3g} % "
+        f"after the removal in the covered channels, which bounds union leakage by {100 * worst:.3g} % "
         f"(one-sided, level {settings.alpha:g})"
     )
     if residual is not None and residual.value is not None and case.acts():
@@ -80,21 +74,37 @@ def _limited(case: Case, residual: Residual | None) -> str:
 
 def _upper(case: Case, target: TargetKind) -> float:
     pairs = case.tally.pairs
-    shown = [*case.shown("exposed_removed", target, case.prohibited), *pairs.lost]
-    return upper_limit(*case.units.any([*pairs.distinct, *pairs.lost], shown), case.settings)
+    leaks, _ = case.leaking(target)
+    return upper_limit(*case.units.any([*pairs.distinct, *pairs.lost], leaks), case.settings)
 
 
-def _carried(case: Case, target: TargetKind) -> list[Channel]:
-    """Covered channels in which the positive control shows this target."""
-    phases = ("before", *case.phases)
-    seen: set[Channel] = {
-        s.channel
-        for s in case.tally.own("exposed_unchanged", target, case.prohibited, phases)
-        if s.complete and s.who == "user"
-    }
-    out: list[Channel] = []
-    out.extend(c for c in case.covered() if c in seen)
-    return out
+def _covered(case: Case) -> str:
+    """In which channels, and in which not: for all targets at once where they agree."""
+    by_target = {t: _channels(case, t) for t in case.settings.targets}
+    if len(set(by_target.values())) == 1:
+        return f"in the channels {next(iter(by_target.values()))}"
+    return ", ".join(f"for the {t} in the channels {text}" for t, text in by_target.items())
+
+
+def _channels(case: Case, target: TargetKind) -> str:
+    covered, absent, rest = list[str](), list[str](), list[str]()
+    for state in case.channels:
+        channel: Channel = state.channel
+        if channel not in case.prohibited:
+            continue
+        if state.state == "absent":
+            absent.append(channel)
+        elif state.state in ("unavailable", "unobserved_after"):
+            rest.append(channel)
+        elif case.shown("exposed_unchanged", target, (channel,)):
+            covered.append(channel)
+        elif case.decides(target, channel):
+            covered.append(f"{channel} (by decisions alone)")
+        else:
+            rest.append(channel)
+    left = [f"not covered: {_names(rest)}"] if rest else []
+    left += [f"declared absent: {_names(absent)}"] if absent else []
+    return (_names(covered) or "none") + (f" ({'; '.join(left)})" if left else "")
 
 
 def _limits(case: Case) -> list[str]:
@@ -108,6 +118,12 @@ def _limits(case: Case) -> list[str]:
     dull = [c.channel for c in case.channels if c.state == "not_sensitive"]
     if dull:
         out.append(f"Observed, not sensitive: {_names(dull)}.")
+    hidden = [c for c in case.channels if c.state == "unobserved_after"]
+    if hidden:
+        out.append(
+            "Not observed after the removal as it was in exposed_unchanged: "
+            f"{'; '.join(f'{c.channel} ({c.reason})' for c in hidden)}."
+        )
     if case.claim.name == "non_use" and "preference" not in case.settings.targets:
         out.append("String-free influence was not tested, since no preference was removed.")
     if case.claim.name == "non_use" and "nonce" not in case.settings.targets:
@@ -137,7 +153,7 @@ def pending(case: Case) -> str:
         open_ = case.uncertain("exposed_removed", target)
         if not open_:
             continue
-        events = [*case.shown("exposed_removed", target), *open_, *pairs.lost]
+        events = [*case.leaking(target)[0], *open_]
         upper = upper_limit(*case.units.any([*pairs.distinct, *pairs.lost], events), settings)
         if upper > settings.leakage_bound:
             waiting += sum(

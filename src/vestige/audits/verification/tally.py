@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from pydantic import ValidationError
 
@@ -132,7 +132,11 @@ class Tally:
     actions: dict[Condition, dict[str, list[float]]] = field(
         default_factory=lambda: {c: defaultdict(list) for c in CONDITIONS}
     )
-    """1: the target's option was chosen, one value a decision task after the boundary."""
+    """1: the target's option was chosen, one value a readable decision task after the boundary."""
+    choices: dict[Condition, Counter[str]] = field(default_factory=lambda: {c: Counter() for c in CONDITIONS})
+    """How decision tasks ended: favoured, other, or none, where no choice could be read."""
+    unread: dict[Condition, set[str]] = field(default_factory=lambda: {c: set[str]() for c in CONDITIONS})
+    """Pairs of which a choice could not be read; they might have gone either way."""
     utility: dict[tuple[Condition, Who], dict[str, list[tuple[str, str]]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
@@ -142,6 +146,10 @@ class Tally:
         default_factory=lambda: {c: {} for c in CONDITIONS}
     )
     """What was looked at in each episode; an episode that is not here was not observed."""
+    scans: dict[Condition, dict[str, set[tuple[Phase, str]]]] = field(
+        default_factory=lambda: {c: {} for c in CONDITIONS}
+    )
+    """Phases in which files were read byte by byte (``""``), and those in which the bytes held a target (its name)."""
     reintroduced: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     corrected: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     attributed: int = 0
@@ -200,7 +208,7 @@ class Tally:
         elif labels.phase not in AFTER:
             return
         elif what == "action":
-            self.actions[condition][pair].append(1.0 if values.get("chosen") == "favoured" else 0.0)
+            self._chosen(condition, pair, values.get("chosen"))
         elif what == "utility":
             who: Who = "sibling" if values.get("who", labels.who) == "sibling" else "user"
             entry = (str(values.get("task", "")), str(values.get("outcome", "")))
@@ -208,17 +216,30 @@ class Tally:
         elif what == "health":
             self.health[condition][str(values.get("state", ""))] += 1
 
+    def _chosen(self, condition: Condition, pair: str, option: JsonScalar) -> None:
+        if option in ("favoured", "other"):
+            self.choices[condition][str(option)] += 1
+            self.actions[condition][pair].append(1.0 if option == "favoured" else 0.0)
+        else:  # a choice that cannot be read is no choice against the target
+            self.choices[condition]["none"] += 1
+            self.unread[condition].add(pair)
+
     def _observed(self, condition: Condition, pair: str, finding: Finding) -> None:
         seen: Counter[tuple[Phase, Channel]] = Counter()
+        read: set[tuple[Phase, str]] = set()
         for name, count in finding.values.items():
             phase, _, channel = name.partition(":")
             if phase == "request":
                 self.attributed += int(count or 0)
             elif phase in PHASES and channel in CHANNELS:
                 seen[phase, channel] += int(count or 0)  # pyright: ignore[reportArgumentType]
+            elif phase in PHASES and channel in _BYTES:
+                if int(count or 0) > 0:
+                    read.add((phase, _BYTES[channel]))  # pyright: ignore[reportArgumentType]
             else:
                 raise IntegrityError(f"a finding counts {name[:40]!r}, which is no phase and channel")
         self.items[condition][pair] = seen
+        self.scans[condition][pair] = read
 
     def looked(self, condition: Condition, channels: Sequence[Channel], phases: Sequence[Phase]) -> list[str]:
         """The distinct pairs whose episode of that condition was looked at in any of the channels."""
@@ -227,6 +248,15 @@ class Tally:
             p
             for p in self.pairs.distinct
             if p in by_pair and any(by_pair[p][phase, c] for phase in phases for c in channels)
+        ]
+
+    def scanned(self, condition: Condition, phases: Sequence[Phase], target: str = "") -> list[str]:
+        """The distinct pairs of whose episode files were read as bytes; with `target`, whose bytes held it."""
+        by_pair = self.scans[condition]
+        return [
+            p
+            for p in self.pairs.distinct
+            if p in by_pair and any((phase, target) in by_pair[p] for phase in phases)
         ]
 
     def count(self, channel: Channel) -> int:
@@ -249,6 +279,9 @@ class Tally:
             if s.state == state and s.channel in channels and s.phase in phases:
                 yield s
 
+
+_BYTES = {"bytes": "", **{f"bytes:{target}": target for target in get_args(TargetKind)}}
+"""Names of counts of a byte scan."""
 
 _HELD = frozenset(
     {

@@ -71,7 +71,8 @@ def _elements(claim: ClaimVerdict) -> list[str]:
 
 
 def _case(suite: str, rule: RuleOutcome, kind: str, masked: Masker) -> Iterator[str]:
-    title = f"{rule.number} {rule.name}" + (f" [{rule.target}]" if rule.target else "")
+    about = rule.target or rule.who
+    title = f"{rule.number} {rule.name}" + (f" [{about}]" if about else "")
     head = f"<testcase classname={_value(suite, masked)} name={_value(title, masked)}"
     if not kind:
         yield f"{head}/>"

@@ -77,6 +77,7 @@ CHANNELS: dict[Channel, str] = {
 STATES: dict[str, str] = {
     "covered": "covered",
     "not_sensitive": "observed, not sensitive",
+    "unobserved_after": "not observed after the removal",
     "unavailable": "unavailable",
     "absent": "absent",
 }
