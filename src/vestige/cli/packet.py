@@ -59,7 +59,7 @@ def register(app: typer.Typer, panel: str) -> None:
                 say(f"{level:<13}{state}{f': {reason}' if reason else ''}")
             if report.by_sums_alone:
                 names = ", ".join(report.by_sums_alone)
-                say(f"by sums alone {names}: not made anew; believe the verdict below, not theirs")
+                say(f"reports      by sums alone, not made anew: {names}")
             for problem in report.problems:
                 say(f"differs: {problem.file}: {problem.what}")
             if report.signed_by:
