@@ -174,6 +174,12 @@ def _one_line(error: ValidationError, where: str, known: tuple[str, ...]) -> str
         guess = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
         return f"{flag}: no such option{guess}"
     message = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:  # of several options together: the message names them
+        return (
+            f"{where}: {message}"
+            if where
+            else f"--{message.replace('_', '-', message.partition(':')[0].count('_'))}"
+        )
     return f"{flag}: {_shown(first['input'])}: {message[0].lower()}{message[1:]}"
 
 

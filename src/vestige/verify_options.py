@@ -52,6 +52,8 @@ class VerifyOptions(Record):
     fixture: Literal["plain", "correlated", "two_sources"] = "plain"
     conditions: tuple[Condition, ...] = VerificationSettings().conditions
     claims: tuple[ClaimName, ...] = ("non_use",)
+    tolerate: Literal["old_version", "dead_bytes", "vector_only"] | None = None
+    """Worst grade of residue that the claim of erasure tolerates; None: none."""
     required: tuple[Channel, ...] | None = None
     """Channels that must be covered beyond those that a claim requires anyway; None: no others."""
     normalisations: tuple[Normalisation, ...] = Observer().normalisations
@@ -122,6 +124,11 @@ class VerifyOptions(Record):
         if strange := [c for c in self.required or () if c not in known]:
             raise ValueError(
                 f"required: {', '.join(strange)} is in no claim of the plan; expected some of {', '.join(known)}"
+            )
+        if self.tolerate is not None and "erasure" not in self.claims:
+            raise ValueError(
+                f"tolerate: {self.tolerate}: only the claim of erasure can tolerate residue; add it with --claims "
+                "non_use,erasure, or leave the option out"
             )
         return self
 

@@ -72,6 +72,11 @@ VERIFY_FLAGS: dict[str, tuple[Any, str, str]] = {
         OBSERVER,
         f"non_use: nothing shows or uses it; erasure: storage, vectors, logs. {LIST} [non_use]",
     ),
+    "tolerate": (
+        str,
+        OBSERVER,
+        "Worst grade of residue that erasure tolerates: old_version, dead_bytes, vector_only. [none]",
+    ),
     "required": (
         str,
         OBSERVER,

@@ -80,10 +80,10 @@ def equivalence(
     1 - (1 - d) alpha^(1/n), exact for any distribution on [-1, 1] (d = 0, n = 60, alpha = 0.05: ±0.0487). On
     any other scale the pairs are not assessable.
 
-    Tango's interval is too short where the pairs that disagree all do so one way, and its test is then too lenient: up to
-    0.072 for 0.05. So an exact test must reject too: with a true difference of the margin and no pair that disagrees
-    the other way, n10 - n01 is binomial, and a count as near to 0 as the one seen must have a probability below alpha
-    (ours; sizes in docs/reference/methods.md).
+    Tango's interval is too short where the pairs that disagree all do so one way, and its test is then too lenient:
+    up to 0.072 for 0.05. So an exact test must reject too: with a true difference of the margin and no pair that
+    disagrees the other way, n10 - n01 is binomial, and a count as near to 0 as the one seen must have a probability
+    below alpha (ours; sizes in docs/reference/methods.md).
 
     A t interval is too narrow where nearly all differences are equal and a few are not; it is the pairs' number, not
     this function, that guards against it.

@@ -321,6 +321,39 @@ def test_erasure_reads_the_state_after_maintenance_and_reports_the_one_before() 
     assert plain.verdict == "fails"
 
 
+@pytest.mark.parametrize(
+    "grade, tolerate, verdict",
+    [
+        ("dead_bytes", None, "fails"),
+        ("dead_bytes", "dead_bytes", "limited_evidence"),
+        ("vector_only", "dead_bytes", "limited_evidence"),
+        ("old_version", "dead_bytes", "fails"),
+        ("live_row", "old_version", "fails"),
+    ],
+)
+def test_a_claim_of_erasure_tolerates_a_grade_and_all_farther_ones(
+    grade: str, tolerate: str | None, verdict: str
+) -> None:
+    left = [seen(i, "exposed_removed", "storage", phase="maintained", grade=grade) for i in range(4)]
+    claim = claim_of(N, [*good(N), *left], **ERASURE, tolerate=tolerate)
+    assert claim.verdict == verdict
+    if verdict == "limited_evidence":
+        assert "tolerated) in the channels" in claim.statement
+        assert (
+            "Tolerated, and seen after the removal in 4 episodes: dead bytes and vector only."
+            in claim.statement
+        )
+        assert "no untolerated confirmed sighting" in claim.statement
+        assert any("tolerated by the plan" in r.reason and "4 episodes" in r.reason for r in claim.rules)
+
+
+def test_what_a_reset_leaves_contaminates_unless_it_is_tolerated() -> None:
+    left = [seen(0, "full_reset", "storage", phase="maintained", grade="dead_bytes")]
+    assert claim_of(N, [*good(N), *left], **ERASURE).verdict == "unassessable"
+    tolerant = claim_of(N, [*good(N), *left], **ERASURE, tolerate="dead_bytes")
+    assert tolerant.verdict == "limited_evidence"
+
+
 def test_an_agent_without_maintenance_is_read_as_it_stands() -> None:
     gone = [
         finding(i, "exposed_removed", "unavailable:maintain", {"step": "maintain"}, step=50) for i in range(N)

@@ -117,7 +117,7 @@ class Contrast:
     reason: str = ""
     """Why nothing can be concluded; empty where something can."""
     rejected: bool = True
-    """Whether the tests behind the guarded interval reject too: Tango's is held to an exact one (`stats.equivalence`)."""
+    """Whether the tests behind the guarded interval reject too: Tango's is held to an exact one."""
 
     def within(self, margin: float) -> Literal["inside", "outside", "straddles", "not_assessable"]:
         """Where the guarded interval lies: inside (−margin, margin), wholly outside [−margin, margin], or neither."""

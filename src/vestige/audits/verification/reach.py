@@ -51,7 +51,8 @@ def reachable_of(settings: VerificationSettings, n: int, clusters: int | None = 
         if same.within(settings.margin) != "inside":
             beyond = "beyond" if flat[1] >= settings.margin else "and excludes too little at"
             reasons.append(
-                f"no difference in {units} pairs has the interval ±{flat[1]:.3f}, {beyond} the margin {settings.margin:g}"
+                f"no difference in {units} pairs has the interval ±{flat[1]:.3f}, {beyond} the margin "
+                f"{settings.margin:g}"
             )
         if _best(settings, units, 1.0).interval[0] <= settings.margin:
             reasons.append(

@@ -131,6 +131,9 @@ class VerificationSettings(Record):
     """The arms that are run."""
     claims: tuple[ClaimName, ...] = ("non_use",)
     """What a verdict is asked on."""
+    tolerate: Literal["old_version", "dead_bytes", "vector_only"] | None = None
+    """Worst grade of residue that the claim of erasure tolerates: it, and any farther one, is counted and shown and
+    fails nothing; None: none is tolerated. A live row is never tolerated, and the claim of non-use tolerates nothing."""
     required: tuple[Channel, ...] | None = None
     """Channels that must be covered too, beyond those that a claim requires anyway; None: no others."""
     observer: Observer = Field(default_factory=Observer)

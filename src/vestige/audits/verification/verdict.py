@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vestige.audits.verification import criteria
+from vestige.audits.verification import criteria, decisions
 from vestige.audits.verification.case import Case
 from vestige.audits.verification.contrasts import bound_of, proportion
 from vestige.audits.verification.residual import residual_of
@@ -39,7 +39,7 @@ def decide(case: Case) -> ClaimVerdict:
         *criteria.control(case),
         *criteria.disclosure(case),
         *criteria.adequacy(case),
-        *criteria.influence(case, residual),
+        *decisions.influence(case, residual),
     ]
     verdict, decided_by = _decision(rules)
     shown = _in_order(rules, decided_by)
