@@ -22,7 +22,7 @@ from vestige.records import Record
 
 __all__ = ["VERIFY_LISTS", "VerifyOptions"]
 
-VERIFY_LISTS = frozenset({"targets", "claims", "required", "normalisations", "conditions"})
+VERIFY_LISTS = frozenset({"targets", "claims", "required", "channels", "normalisations", "conditions"})
 """Options that take several values."""
 
 
@@ -50,12 +50,20 @@ class VerifyOptions(Record):
     kind: Literal["value", "source", "derivations"] = "value"
     task: Literal["withdrawal", "correction"] = "withdrawal"
     fixture: Literal["plain", "correlated", "two_sources"] = "plain"
+    correlated_policy: Literal["permitted", "prohibited"] = "permitted"
+    """Of a correlated fixture: whether what is kept may imply the target."""
     conditions: tuple[Condition, ...] = VerificationSettings().conditions
     claims: tuple[ClaimName, ...] = ("non_use",)
     tolerate: Literal["old_version", "dead_bytes", "vector_only"] | None = None
     """Worst grade of residue that the claim of erasure tolerates; None: none."""
     required: tuple[Channel, ...] | None = None
     """Channels that must be covered beyond those that a claim requires anyway; None: no others."""
+    credentials: Literal["operator", "user"] = "operator"
+    """Whose access the observer has."""
+    channels: tuple[Channel, ...] | None = None
+    """Where the observer looks; None: wherever the credentials reach."""
+    token_budget: Annotated[int, Field(ge=1)] | None = None
+    """Most reply tokens an episode; None: no limit."""
     normalisations: tuple[Normalisation, ...] = Observer().normalisations
     combine_fragments: bool = False
     warm: bool = False

@@ -61,6 +61,11 @@ VERIFY_FLAGS: dict[str, tuple[Any, str, str]] = {
         "withdrawal, or correction: a replacement is told and the old value must go. [withdrawal]",
     ),
     "fixture": (str, TARGET, "plain, correlated (retained facts hint at it), two_sources. [plain]"),
+    "correlated_policy": (
+        str,
+        TARGET,
+        "Of a correlated fixture: permitted, or prohibited: hints belong to the target and count too. [permitted]",
+    ),
     "reintroduction": (bool, TARGET, "Tell the target again at the end: can it be used anew? [on]"),
     "conditions": (
         str,
@@ -81,6 +86,17 @@ VERIFY_FLAGS: dict[str, tuple[Any, str, str]] = {
         str,
         OBSERVER,
         f"Channels that must be covered too, beyond those that a claim requires anyway. {LIST} [none]",
+    ),
+    "credentials": (
+        str,
+        OBSERVER,
+        "operator: every channel; user: answer, reasoning, tool arguments and results alone. [operator]",
+    ),
+    "channels": (str, OBSERVER, f"Where the observer looks, of what the credentials reach. {LIST} [all]"),
+    "token_budget": (
+        int,
+        OBSERVER,
+        "Most reply tokens an episode; a plan that needs more is refused. [none]",
     ),
     "normalisations": (
         str,

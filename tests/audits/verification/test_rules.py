@@ -379,6 +379,36 @@ def test_erasure_says_which_logs_it_did_not_see() -> None:
     assert "Not covered, because unavailable: logs" in claim.statement
 
 
+def removed_before(n: int) -> list[Finding]:
+    """Good pairs of an earlier packet."""
+    return [
+        f.model_copy(update={"instance": f"R-{f.instance}", "episode": f"R-{f.episode}"}) for f in good(n)
+    ]
+
+
+def test_targets_removed_before_are_a_row_of_their_own() -> None:
+    # 30 new pairs and 70 old ones are 30 pairs: too few to bound leakage by 5 %.
+    few = result_of(30, [*good(30), *removed_before(70)], earlier=70)
+    assert (few.verdict, few.distinct_pairs) == ("unassessable", 30)
+    assert few.regression is not None
+    assert (few.regression.verdict, few.regression.distinct_pairs) == ("limited_evidence", 70)
+    alone = result_of(30, good(30))
+    assert few.claims == alone.claims and few.cells == alone.cells and alone.regression is None
+    assert "Of targets removed before (70 pairs, tested again apart): Limited evidence" in few.statement
+
+
+def test_what_fails_among_the_old_targets_fails() -> None:
+    leak = seen(3, "exposed_removed").model_copy(
+        update={"instance": "R-P003", "episode": "R-P003/exposed_removed"}
+    )
+    found = result_of(N, [*good(N), *removed_before(5), leak], earlier=5)
+    assert found.verdict == "fails"
+    assert [c.verdict for c in found.claims] == ["limited_evidence"]
+    assert found.regression is not None and found.regression.verdict == "fails"
+    # too few old pairs to say anything of them take nothing from the new ones
+    assert result_of(N, [*good(N), *removed_before(5)], earlier=5).verdict == "limited_evidence"
+
+
 def test_two_claims_are_never_united() -> None:
     bytes_left = seen(3, "exposed_removed", "storage", phase="maintained", grade="dead_bytes")
     result = result_of(N, [*good(N), bytes_left], claims=("non_use", "erasure"))

@@ -17,7 +17,7 @@ from vestige.audits.verification.looking import Known, Look, Looker, Reading
 from vestige.audits.verification.needles import foreign_conditions, needles_found
 from vestige.audits.verification.opinions import thought_disclosed
 from vestige.audits.verification.pairs import Pair
-from vestige.audits.verification.scored import merged, sighting_values
+from vestige.audits.verification.scored import merged, seen_counts, sighting_values
 from vestige.audits.verification.settings import (
     PHASES,
     Condition,
@@ -250,11 +250,8 @@ class Arm:
         if line.kind == "receipt":
             receipt = Receipt.model_validate(line.body)
             digest = hashlib.sha256(receipt.message.encode("utf-8", "replace")).hexdigest()
-            values |= {
-                "accepted": receipt.accepted,
-                "completed": receipt.completed,
-                "message_sha256": digest,
-            }
+            values |= {"accepted": receipt.accepted, "completed": receipt.completed}
+            values["message_sha256"] = digest
         self._add(line, self._labels(line), f"receipt:{self._receipts}", values)
         self._receipts += 1
 
@@ -278,7 +275,7 @@ class Arm:
         """The attempt is over: what only all of it shows, and how much of it was looked at."""
         self._together()
         labels = self._labels(line)
-        looked: dict[str, JsonScalar] = {k: v for k, v in sorted(self._looked.items()) if v}
+        looked = seen_counts(self._looked, self._settings.observer)
         self.findings.append(self._finding(-1, None, "observed", labels, looked))
         if not self._counted:
             body = line.body if isinstance(line.body, dict) else {}
@@ -300,6 +297,8 @@ class Arm:
         fresh: Collection[str] = (),
     ) -> list[Look]:
         """Look at one observation: count it, and note every sighting."""
+        if not self._settings.observer.sees(seen.channel):
+            return []
         phase = cast("Phase", labels["phase"])
         self._looked[f"{phase}:{seen.channel}"] += seen.items
         texts = seen.texts
@@ -330,6 +329,8 @@ class Arm:
         look: Look,
         owner: str = "",
     ) -> None:
+        if not self._settings.observer.sees(channel):
+            return
         kind = f"sighting:{channel}:{look.target}" + (f":{owner}" if owner else "")
         values = sighting_values(channel, grade, look, owner)
         place = (line.step, line.repeat, kind)

@@ -16,6 +16,7 @@ from vestige.audits.verification.settings import (
     Claim,
     Condition,
     Grade,
+    Kept,
     Phase,
     TargetKind,
     VerificationSettings,
@@ -201,10 +202,10 @@ class Case:
         return self.claim.name == "non_use" and "preference" in self.settings.targets
 
 
-def utility_values(tally: Tally, condition: Condition, who: str) -> dict[str, float]:
+def utility_values(tally: Tally, condition: Condition, who: Kept) -> dict[str, float]:
     """Share of a pair's questions about retained facts that were answered."""
     out: dict[str, float] = {}
-    by_pair = tally.utility[condition, "sibling" if who == "sibling" else "user"]
+    by_pair = tally.utility[condition, who]
     for pair in tally.pairs.distinct:
         asked = [outcome for task, outcome in by_pair.get(pair, ()) if task != "unknown"]
         if asked:

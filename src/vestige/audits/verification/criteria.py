@@ -12,7 +12,7 @@ from typing import Literal
 from vestige.audits.verification.case import Case, counted, utility_values
 from vestige.audits.verification.contrasts import contrast, lower_limit, upper_limit
 from vestige.audits.verification.results import RuleOutcome
-from vestige.audits.verification.settings import EXPOSED, Condition, TargetKind
+from vestige.audits.verification.settings import EXPOSED, Condition, Kept, TargetKind
 from vestige.audits.verification.tally import Sighting
 
 __all__ = ["Outcome", "adequacy", "control", "disclosure", "listed", "percent", "rule"]
@@ -111,6 +111,13 @@ def _tolerated(case: Case, target: TargetKind) -> str:
     )
 
 
+_WHOSE: dict[Kept, str] = {
+    "user": "the user's other facts",
+    "sibling": "the sibling's facts",
+    "second_source": "the value that another source still supports",
+}
+
+
 def adequacy(case: Case) -> Iterator[RuleOutcome]:
     """(3) Whether silence means anything: isolation, sensitivity, coverage, collapse, utility, pairs, leakage."""
     yield _isolation(case)
@@ -121,6 +128,8 @@ def adequacy(case: Case) -> Iterator[RuleOutcome]:
     yield _collapse(case)
     yield _utility(case, "user")
     yield _utility(case, "sibling")
+    if case.settings.fixture == "two_sources" and "nonce" in case.settings.targets:
+        yield _utility(case, "second_source")
     yield _pairs(case)
     for target in case.settings.targets:
         yield _leakage(case, target)
@@ -239,16 +248,16 @@ def _collapse(case: Case) -> RuleOutcome:
     return rule(3, "collapse", "passes", reason)
 
 
-def _utility(case: Case, who: Literal["user", "sibling"]) -> RuleOutcome:
+def _utility(case: Case, who: Kept) -> RuleOutcome:
     return _kept(case, who).model_copy(update={"who": who})
 
 
-def _kept(case: Case, who: Literal["user", "sibling"]) -> RuleOutcome:
+def _kept(case: Case, who: Kept) -> RuleOutcome:
     settings, pairs = case.settings, case.tally.pairs
     removed = utility_values(case.tally, "exposed_removed", who)
     never = utility_values(case.tally, "never_exposed", who)
     found = contrast(removed, never, case.tally.pairs, settings, settings.utility_margin)
-    whose = "the sibling's facts" if who == "sibling" else "the user's other facts"
+    whose = _WHOSE[who]
     if found.value is None:
         mend = "ask about retained facts in every arm"
         return rule(3, "utility", "unassessable", f"{whose}: no pair was asked in both arms", mend)

@@ -88,6 +88,11 @@ def build_pairs(
         raise ConfigError(
             "--fixture two_sources: needs --kind source or derivations, since by value both sources are withdrawn"
         )
+    if settings.correlated_policy == "prohibited" and settings.fixture != "correlated":
+        raise ConfigError(
+            f"--correlated-policy prohibited: a {settings.fixture} fixture has no facts that imply the target; use "
+            "it with --fixture correlated"
+        )
     usable = [i for i in dataset.instances if i.answerable and not i.abstention and _spots(i, settings)]
     if len(usable) < 2:
         what = "" if settings.kind == "value" else " with a session besides those that answer the question"
@@ -169,6 +174,8 @@ def _material(
                 additions.append((places["nonce"], f" By the way, {_said(nonce, condition)}."))
             if preference is not None:
                 additions.append((places["preference"], preference.statement))
+            if settings.correlated_policy == "prohibited":
+                additions += _hints(nonce, preference, places, settings, condition)
         told[condition] = append(base, additions)
     permitted = told["never_exposed"]
     sources: dict[TargetKind, tuple[str, ...]] = {
@@ -226,7 +233,7 @@ def _nonce(name: str, settings: VerificationSettings, seed: int, avoid: Sequence
     while len(drawn) < wanted:
         canary = canaries.draw(rng, avoid=(*avoid, *(c.value for c in drawn)))
         # A correlated fixture keeps the colour in every arm, so all arms' nonces must have it.
-        if settings.fixture != "correlated" or not drawn or canary.parts[1] == drawn[0].parts[1]:
+        if not settings.hints_kept or not drawn or canary.parts[1] == drawn[0].parts[1]:
             drawn.append(canary)
     values = dict(zip(EXPOSED, (c.value for c in drawn), strict=False))
     spare = [c.value for c in drawn[len(EXPOSED) :]]
@@ -234,7 +241,7 @@ def _nonce(name: str, settings: VerificationSettings, seed: int, avoid: Sequence
         values=values,
         decoy=spare[0],
         replacement=dict.fromkeys(CONDITIONS, spare[2]) if settings.task == "correction" else {},
-        countable=_countable(avoid, values.values(), correlated=settings.fixture == "correlated"),
+        countable=_countable(avoid, values.values(), correlated=settings.hints_kept),
         second_source=spare[1] if settings.fixture == "two_sources" else None,
     )
 
@@ -313,15 +320,31 @@ def _with_retained_extras(
         if nonce.second_source is not None:
             both = told["second_source"].format(value=nonce.second_source)
             additions += [(places["nonce"], both), (places["decoy_nonce"], both)]
-        if settings.fixture == "correlated":
-            colour = Canary(nonce.values["exposed_removed"]).parts[1].lower()
-            additions.append((places["decoy_nonce"], told["correlated_nonce"].format(colour=colour)))
     if preference is not None:
         additions.append((places["decoy_preference"], preference.decoy))
-        if settings.fixture == "correlated":
-            hint = told["correlated_preference"].format(topic=preference.topic, option=preference.favoured)
-            additions.append((places["decoy_preference"], hint))
+    if settings.hints_kept:
+        additions += _hints(nonce, preference, places, settings, "exposed_removed")
     return append(instance.sessions, additions)
+
+
+def _hints(
+    nonce: Nonce | None,
+    preference: Preference | None,
+    places: dict[str, TurnRef],
+    settings: VerificationSettings,
+    condition: Condition,
+) -> list[tuple[TurnRef, str]]:
+    """Facts that imply the target of an arm without being it; none where the fixture is not correlated."""
+    if settings.fixture != "correlated":
+        return []
+    told, out = fixture_texts()["told"], list[tuple[TurnRef, str]]()
+    if nonce is not None:
+        colour = Canary(nonce.values[condition]).parts[1].lower()
+        out.append((places["decoy_nonce"], told["correlated_nonce"].format(colour=colour)))
+    if preference is not None:
+        hint = told["correlated_preference"].format(topic=preference.topic, option=preference.favoured)
+        out.append((places["decoy_preference"], hint))
+    return out
 
 
 def _check_absent(

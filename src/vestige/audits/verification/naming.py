@@ -13,7 +13,7 @@ import numpy as np
 from vestige.errors import DataError
 from vestige.text import fold
 
-__all__ = ["fixture_texts", "invent", "topics"]
+__all__ = ["fixture_texts", "invent", "second_source_texts", "topics"]
 
 _DRAWS = 1_000
 
@@ -54,3 +54,8 @@ def invent(rng: np.random.Generator, held: Callable[[str], bool], taken: set[str
         taken |= {start, end}
         return word
     raise DataError("no invented name is new to these conversations")
+
+
+def second_source_texts() -> list[str]:
+    """Questions about the value that a second source supports."""
+    return list(fixture_texts()["second_source"]["questions"])

@@ -19,7 +19,7 @@ from vestige.agents.protocol import CHANNELS, Channel
 from vestige.audits.findings import Finding
 from vestige.audits.verification.brief import Brief
 from vestige.audits.verification.scored import SightingState
-from vestige.audits.verification.settings import CONDITIONS, PHASES, Condition, Grade, Phase, TargetKind
+from vestige.audits.verification.settings import CONDITIONS, PHASES, Condition, Grade, Kept, Phase, TargetKind
 from vestige.errors import IntegrityError, complaint
 from vestige.records import JsonScalar, Record
 
@@ -137,7 +137,7 @@ class Tally:
     """How decision tasks ended: favoured, other, or none, where no choice could be read."""
     unread: dict[Condition, set[str]] = field(default_factory=lambda: {c: set[str]() for c in CONDITIONS})
     """Pairs of which a choice could not be read; they might have gone either way."""
-    utility: dict[tuple[Condition, Who], dict[str, list[tuple[str, str]]]] = field(
+    utility: dict[tuple[Condition, Kept], dict[str, list[tuple[str, str]]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     """(task, outcome) of each question."""
@@ -210,7 +210,10 @@ class Tally:
         elif what == "action":
             self._chosen(condition, pair, values.get("chosen"))
         elif what == "utility":
-            who: Who = "sibling" if values.get("who", labels.who) == "sibling" else "user"
+            named = values.get("who", labels.who)
+            who: Kept = "sibling" if named == "sibling" else "user"
+            if named == "second_source":
+                who = "second_source"
             entry = (str(values.get("task", "")), str(values.get("outcome", "")))
             self.utility[condition, who][pair].append(entry)
         elif what == "health":
