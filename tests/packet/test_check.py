@@ -326,7 +326,8 @@ def test_findings_that_were_left_out_are_found(packet: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["fixtures.json", "provenance.json", "scoring.json", "manifests.json", "ledger.json"]
+    "name",
+    ["fixtures.json", "provenance.json", "scoring.json", "manifests.json", "ledger.json", "ledger.jsonl"],
 )
 def test_the_full_check_finds_what_the_public_one_cannot(packet: Path, name: str) -> None:
     def changed(data: bytes) -> bytes:

@@ -18,6 +18,7 @@ from vestige.audits.verification.results import LedgerRow, VerificationResult
 from vestige.packet import manifests
 from vestige.packet.keyed import Keyed
 from vestige.packet.layout import FORMAT
+from vestige.packet.ledger import ledger_rows
 from vestige.packet.observations import Row, observed
 from vestige.packet.provenance import provenance
 from vestige.packet.receipts import receipts
@@ -32,7 +33,8 @@ HOLDS = {
     "brief.json": "What the conclusion reads besides findings.",
     "findings.jsonl": "Every scored fact; no text.",
     "fixtures.json": "Every pair's fixture: its structure, with codes in place of texts.",
-    "ledger.json": "The removal ledger: one row a target and layer.",
+    "ledger.json": "The removal ledger over all pairs: one row a kind of target and layer.",
+    "ledger.jsonl": "The removal ledger in full: for every pair and target its facts, and a row for every layer.",
     "manifests.json": "Model, instructions, retrieval, tools, sources, sampling, software.",
     "observations.jsonl": "Every item that was observed: where, when, code and length of its texts.",
     "packet.json": "This list, and what is not in the packet.",
@@ -89,6 +91,7 @@ def public_files(evidence: Evidence, keyed: Keyed, reports: Iterable[str] = ()) 
         "findings.jsonl": _lines(plain([f.model_dump(mode="json") for f in findings], hashes=True)),
         "fixtures.json": _json(manifests.fixtures(folder.plan, keyed)),
         "ledger.json": _json(plain([row.model_dump(mode="json") for row in evidence.ledger])),
+        "ledger.jsonl": _lines(ledger_rows(folder, brief, evidence.result, findings, keyed)),
         "manifests.json": _json(plain(manifests.manifests(folder, brief, keyed, evidence.software))),
         "observations.jsonl": _sorted(rows),
         "packet.json": _json(plain(_packet(evidence, sorted(reports)))),
