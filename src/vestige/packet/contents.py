@@ -16,6 +16,7 @@ from vestige.audits.verification.adjudication import ADJUDICATIONS, read_adjudic
 from vestige.audits.verification.brief import Brief
 from vestige.audits.verification.results import LedgerRow, VerificationResult
 from vestige.packet import manifests
+from vestige.packet.compare import Prose
 from vestige.packet.keyed import Keyed
 from vestige.packet.layout import FORMAT
 from vestige.packet.ledger import ledger_rows
@@ -24,9 +25,9 @@ from vestige.packet.provenance import provenance
 from vestige.packet.receipts import receipts
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import canonical_json
-from vestige.runs.store import read_lines
+from vestige.runs.store import read_lines, torn_lines
 
-__all__ = ["HOLDS", "REPORTS", "SOFTWARE", "Evidence", "public_files", "read_software"]
+__all__ = ["HOLDS", "PROSE", "REPORTS", "SOFTWARE", "Evidence", "public_files", "read_software"]
 
 HOLDS = {
     "adjudications.jsonl": "A person's decisions on uncertain findings: who, which, what, why.",
@@ -43,6 +44,42 @@ HOLDS = {
     "result.json": "Verdicts with their rules, counts and bounds.",
     "scoring.json": "How findings are scored, and every setting of the verification.",
 }
+_LEDGER_WORDS = (
+    "absence_check",
+    "boundary",
+    "completion",
+    "correlated_policy",
+    "external_effects",
+    "fixture",
+    "intervention",
+    "manifests",
+    "payload",
+    "pending_window",
+    "reason",
+    "reintroduction_paths",
+    "requested_scope",
+    "sources",
+)
+PROSE: dict[str, Prose] = {
+    "brief.json": Prose(places=frozenset({"stopped"})),
+    "ledger.json": Prose(names=frozenset(_LEDGER_WORDS)),
+    "ledger.jsonl": Prose(places=frozenset({"reason", "attempt.why", "fixture"})),
+    "manifests.json": Prose(places=frozenset({"sampling.seed"})),
+    "packet.json": Prose(
+        names=frozenset({"statement", "why"}),
+        places=frozenset({"public.*", "restricted.holds.*", "root", "limits", "reintroduction"}),
+    ),
+    "result.json": Prose(
+        names=frozenset({"statement", "reason", "mend", "reasons", "notes"}),
+        data=frozenset({"exclusions.reason"}),
+    ),
+    "scoring.json": Prose(
+        places=frozenset(
+            {"action_labels.*", "utility.criterion", "uncertainty.leakage", "uncertainty.residual"}
+        )
+    ),
+}
+"""Where in the public files there are sentences of ours, which another version may word otherwise."""
 _RESTRICTED = {
     "key": "256 random bits, under which the codes of the public part are made.",
     "plan.json": "The plan with its fixtures.",
@@ -142,6 +179,13 @@ def _excluded(evidence: Evidence) -> list[dict[str, str]]:
             for c in claim.channels
             if c.state != "covered"
         ]
+    found += [
+        {
+            "what": f"the torn last line of {name}, {size} bytes",
+            "why": "whoever wrote it was stopped: it is not read",
+        }
+        for name, size in torn_lines(evidence.folder.path)
+    ]
     found.append({"what": "texts of exchanges, artifacts and fixtures", "why": "restricted part only"})
     return found
 

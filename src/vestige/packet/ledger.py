@@ -22,12 +22,10 @@ from vestige.packet.provenance import artifact_code
 from vestige.packet.receipts import error_type
 from vestige.runs.folder import RunFolder
 
-__all__ = ["KEY_OF_A_ROW", "PROSE_OF_A_ROW", "ledger_rows"]
+__all__ = ["KEY_OF_A_ROW", "ledger_rows"]
 
 KEY_OF_A_ROW = ("row", "target_id", "layer")
 """What names a row."""
-PROSE_OF_A_ROW = frozenset({"reason"})
-"""Fields in words; everything else decides whether two rows say the same."""
 _UNTIMED = "not recorded"
 _REASONS = frozenset(
     {
