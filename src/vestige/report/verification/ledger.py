@@ -99,6 +99,7 @@ def note(rows: Sequence[LedgerRow]) -> str:
     names = len({(row.target_id, row.target) for row in rows})
     rest = f" {MOST} of {names} targets stand here; report.json has all." if names > MOST else ""
     return (
-        f"{plural(len(rows), 'row')}, one a target and layer. Not observed is a statement about the observer, out of "
-        f"scope one about the claim.{rest}"
+        f"{plural(len(rows), 'row')}, one a target and layer, over all pairs; each pair's own rows, with codes, "
+        "versions and times, stand in the packet's public/ledger.jsonl. Not observed is a statement about the "
+        f"observer, out of scope one about the claim.{rest}"
     )
