@@ -165,7 +165,10 @@ def switches(values: Mapping[str, Any], *, where: str = "") -> tuple[dict[str, A
 
 def _one_line(error: ValidationError, where: str, known: tuple[str, ...]) -> str:
     first = error.errors()[0]
-    name = str(first["loc"][0]) if first["loc"] else "?"
+    if not first["loc"]:  # of several options together; the message names them
+        message = first["msg"].removeprefix("Value error, ")
+        return f"{where}: {message}" if where else message
+    name = str(first["loc"][0])
     flag = f"{where}: {name}" if where else f"--{name.replace('_', '-')}"
     if first["type"] == "extra_forbidden":
         import difflib

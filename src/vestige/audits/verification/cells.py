@@ -13,7 +13,7 @@ from vestige.audits.verification.settings import (
     GRADES,
     PHASES,
     Condition,
-    TargetKind,
+    TargetName,
     VerificationSettings,
 )
 from vestige.audits.verification.tally import AFTER, Sighting, Tally
@@ -26,7 +26,7 @@ def cells_of(
 ) -> tuple[ChannelCell, ...]:
     """A cell for every channel, condition and target; an episode that was not looked at there is no trial."""
     distinct = set(tally.pairs.distinct)
-    by: dict[tuple[Channel, Condition, TargetKind], list[Sighting]] = {}
+    by: dict[tuple[Channel, Condition, TargetName], list[Sighting]] = {}
     for s in tally.sightings:
         if s.complete and s.pair in distinct:
             by.setdefault((s.channel, s.condition, s.target), []).append(s)
@@ -47,7 +47,7 @@ def cells_of(
 def _cell(
     channel: Channel,
     condition: Condition,
-    target: TargetKind,
+    target: TargetName,
     found: list[Sighting],
     n: int,
     settings: VerificationSettings,

@@ -13,7 +13,7 @@ from vestige.audits.verification.settings import (
     Condition,
     Grade,
     Phase,
-    TargetKind,
+    TargetName,
     VerificationSettings,
 )
 from vestige.records import JsonScalar, Record
@@ -94,7 +94,7 @@ class ChannelCell(Record):
     """Where was looked."""
     condition: Condition
     """In which arm."""
-    target: TargetKind
+    target: TargetName
     """For what."""
     episodes: Bound
     """Episodes in which the channel shows the target, confirmed, of those in which it was looked at."""
@@ -126,7 +126,7 @@ class ChannelState(Record):
 class TargetResult(Record):
     """All that is said of one target."""
 
-    target: TargetKind
+    target: TargetName
     """Which of the targets."""
     union: dict[Condition, Bound]
     """Episodes in which any channel of the claim recovers the target, by condition."""
@@ -143,7 +143,7 @@ class RuleOutcome(Record):
     """Its place in the order: 1 controls, 2 disclosure, 3 adequacy, 4 influence."""
     name: str
     """control, disclosure, sensitivity, coverage, isolation, collapse, utility, pairs, leakage, residual."""
-    target: TargetKind | None = None
+    target: TargetName | None = None
     """None: the rule is about all of them."""
     who: Literal["user", "sibling"] | None = None
     """Whose retained facts a rule on utility is about."""
@@ -200,6 +200,8 @@ class Shift(Record):
 
     name: Literal["sham_action", "sham_disclosure", "sham_utility", "reset_action", "reset_utility"]
     """Which comparison: the sham with exposed_unchanged, the reset with never_exposed."""
+    target: TargetName | None = None
+    """Of decisions, which of several preferences; None: of the only one, or of something else."""
     value: float | None
     """Mean difference over the pairs; None: no pair has a value in both."""
     interval: Bounds | None
@@ -225,7 +227,7 @@ class LedgerRow(Record):
     """One target and layer; no cell is ever empty."""
 
     target_id: str
-    target: TargetKind
+    target: TargetName
     kind: str
     layer: str
     """A channel or tier."""
