@@ -165,10 +165,7 @@ def switches(values: Mapping[str, Any], *, where: str = "") -> tuple[dict[str, A
 
 def _one_line(error: ValidationError, where: str, known: tuple[str, ...]) -> str:
     first = error.errors()[0]
-    if not first["loc"]:  # of several options together; the message names them
-        message = first["msg"].removeprefix("Value error, ")
-        return f"{where}: {message}" if where else message
-    name = str(first["loc"][0])
+    name = str(first["loc"][0]) if first["loc"] else "?"
     flag = f"{where}: {name}" if where else f"--{name.replace('_', '-')}"
     if first["type"] == "extra_forbidden":
         import difflib
@@ -177,6 +174,12 @@ def _one_line(error: ValidationError, where: str, known: tuple[str, ...]) -> str
         guess = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
         return f"{flag}: no such option{guess}"
     message = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:  # of several options together: the message names them
+        return (
+            f"{where}: {message}"
+            if where
+            else f"--{message.replace('_', '-', message.partition(':')[0].count('_'))}"
+        )
     return f"{flag}: {_shown(first['input'])}: {message[0].lower()}{message[1:]}"
 
 

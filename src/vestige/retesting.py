@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vestige.audits.verification.pairs import Pair
-from vestige.audits.verification.reading import pairs_of, settings_of
+from vestige.audits.verification.reading import AGAIN, pairs_of, settings_of
 from vestige.audits.verification.settings import VerificationSettings
 from vestige.errors import ConfigError, IntegrityError
 from vestige.records import JsonScalar
@@ -83,7 +83,7 @@ def retested(
     names: dict[str, str] = {}
     for name, pair in pairs_of(old).items():
         if mine.isdisjoint(_nonces(pair)):
-            names[name] = f"R-{name}"
+            names[name] = f"{AGAIN}{name}"
     # Records of other data may have the same names, made-up users of another seed among them.
     same_data = old.data.sha256 == plan.data.sha256
     episodes = tuple(_renamed(e, names, knobs) for e in old.episodes if e.instance in names)
@@ -93,7 +93,7 @@ def retested(
         root=report.root,
         pairs=tuple(sorted(pairs_of(old))),
         fixtures={
-            names[n]: fixture | ({} if same_data else {"cluster": f"R-{fixture['cluster']}"})
+            names[n]: fixture | ({} if same_data else {"cluster": f"{AGAIN}{fixture['cluster']}"})
             for n, fixture in old.fixtures.items()
             if n in names
         },

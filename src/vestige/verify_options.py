@@ -24,7 +24,7 @@ from vestige.records import Record
 
 __all__ = ["VERIFY_LISTS", "VerifyOptions"]
 
-VERIFY_LISTS = frozenset({"targets", "claims", "required", "normalisations", "conditions"})
+VERIFY_LISTS = frozenset({"targets", "claims", "required", "channels", "normalisations", "conditions"})
 """Options that take several values."""
 
 
@@ -57,10 +57,20 @@ class VerifyOptions(Record):
     kind: Literal["value", "source", "derivations"] = "value"
     task: Literal["withdrawal", "correction"] = "withdrawal"
     fixture: Literal["plain", "correlated", "two_sources"] = "plain"
+    correlated_policy: Literal["permitted", "prohibited"] = "permitted"
+    """Of a correlated fixture: whether what is kept may imply the target."""
     conditions: tuple[Condition, ...] = VerificationSettings().conditions
     claims: tuple[ClaimName, ...] = ("non_use",)
+    tolerate: Literal["old_version", "dead_bytes", "vector_only"] | None = None
+    """Worst grade of residue that the claim of erasure tolerates; None: none."""
     required: tuple[Channel, ...] | None = None
     """Channels that must be covered beyond those that a claim requires anyway; None: no others."""
+    credentials: Literal["operator", "user"] = "operator"
+    """Whose access the observer has."""
+    channels: tuple[Channel, ...] | None = None
+    """Where the observer looks; None: wherever the credentials reach."""
+    token_budget: Annotated[int, Field(ge=1)] | None = None
+    """Most reply tokens an episode; None: no limit."""
     normalisations: tuple[Normalisation, ...] = Observer().normalisations
     combine_fragments: bool = False
     warm: bool = False
@@ -135,10 +145,12 @@ class VerifyOptions(Record):
             return self
         if "targets" in self.model_fields_set:
             raise ValueError(
-                "--targets with --nonces or --preferences: give the targets by name, or their numbers, not both"
+                "targets: give them by name, or their numbers with --nonces and --preferences, not both"
             )
         if not self.removed():
-            raise ValueError("--nonces 0 --preferences 0: a verification needs a target")
+            raise ValueError(
+                "nonces: with 0 of them and no preference there is no target; a verification needs one"
+            )
         return self
 
     def removed(self) -> tuple[TargetName, ...]:
@@ -153,7 +165,12 @@ class VerifyOptions(Record):
         known = [c for name in self.claims for c in CLAIMS[name].channels]
         if strange := [c for c in self.required or () if c not in known]:
             raise ValueError(
-                f"--required: {', '.join(strange)} is in no claim of the plan; expected some of {', '.join(known)}"
+                f"required: {', '.join(strange)} is in no claim of the plan; expected some of {', '.join(known)}"
+            )
+        if self.tolerate is not None and "erasure" not in self.claims:
+            raise ValueError(
+                f"tolerate: {self.tolerate}: only the claim of erasure can tolerate residue; add it with --claims "
+                "non_use,erasure, or leave the option out"
             )
         return self
 

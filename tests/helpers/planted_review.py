@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from typing import Any
 
@@ -63,3 +64,27 @@ class KnowsNothing(Forgets):
 
     def say(self, known: str) -> Any:
         return known if "token" in known else "Well, that was a long time ago."
+
+
+class DropsEverySource(Forgets):
+    """Withdraws a session, and with it what a session that was not withdrawn says of the same thing."""
+
+    def remove(self, user: str, request: RemovalRequest) -> None:
+        super().remove(user, request)
+        self.rows = [r for r in self.rows if r.user != user or "parking permit" not in r.text]
+
+
+class KeepsHints(Forgets):
+    """Scrubs the value where it was told, and leaves it where another fact implies it."""
+
+    def remove(self, user: str, request: RemovalRequest) -> None:
+        kept = [r for r in self.rows if r.user == user and "neighbour keeps praising" in r.text]
+        before = {r.id: r for r in kept}
+        super().remove(user, request)
+        hints = {i: Row(r.id, r.user, r.session, _hint(r.text), r.tier) for i, r in before.items()}
+        self.rows = [r for r in self.rows if r.id not in hints] + list(hints.values())
+
+
+def _hint(text: str) -> str:
+    found = re.search(r"My neighbour keeps praising .*? for years\.", text)
+    return found.group() if found else ""

@@ -59,8 +59,8 @@ def test_no_discordant_pair_is_neither_zero_nor_nan():
     result = equivalence(one, one, margin=0.1)
     assert result.equivalent and 0 < result.p_value < 0.05
     assert result.interval.high == pytest.approx(0.0431, abs=5e-5)
-    assert not equivalence(one[:24], one[:24], margin=0.1).equivalent
-    assert equivalence(one[:25], one[:25], margin=0.1).equivalent
+    assert not equivalence(one[:28], one[:28], margin=0.1).equivalent  # 0.9^28 = 0.0523
+    assert equivalence(one[:29], one[:29], margin=0.1).equivalent
 
 
 def test_a_billionfold_certainty_is_still_not_zero():

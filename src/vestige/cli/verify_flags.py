@@ -67,6 +67,11 @@ VERIFY_FLAGS: dict[str, tuple[Any, str, str]] = {
         "withdrawal, or correction: a replacement is told and the old value must go. [withdrawal]",
     ),
     "fixture": (str, TARGET, "plain, correlated (retained facts hint at it), two_sources. [plain]"),
+    "correlated_policy": (
+        str,
+        TARGET,
+        "Of a correlated fixture: permitted, or prohibited: hints belong to the target and count too. [permitted]",
+    ),
     "reintroduction": (bool, TARGET, "Tell the target again at the end: can it be used anew? [on]"),
     "conditions": (
         str,
@@ -78,10 +83,26 @@ VERIFY_FLAGS: dict[str, tuple[Any, str, str]] = {
         OBSERVER,
         f"non_use: nothing shows or uses it; erasure: storage, vectors, logs. {LIST} [non_use]",
     ),
+    "tolerate": (
+        str,
+        OBSERVER,
+        "Worst grade of residue that erasure tolerates: old_version, dead_bytes, vector_only. [none]",
+    ),
     "required": (
         str,
         OBSERVER,
         f"Channels that must be covered too, beyond those that a claim requires anyway. {LIST} [none]",
+    ),
+    "credentials": (
+        str,
+        OBSERVER,
+        "operator: every channel; user: answer, reasoning, tool arguments and results alone. [operator]",
+    ),
+    "channels": (str, OBSERVER, f"Where the observer looks, of what the credentials reach. {LIST} [all]"),
+    "token_budget": (
+        int,
+        OBSERVER,
+        "Most reply tokens an episode; a plan that needs more is refused. [none]",
     ),
     "normalisations": (
         str,

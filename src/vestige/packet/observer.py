@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from vestige.agents.protocol import CHANNELS
 from vestige.audits.findings import Finding
 from vestige.audits.verification.results import ClaimVerdict, VerificationResult
-from vestige.audits.verification.settings import PHASES, Phase, VerificationSettings
+from vestige.audits.verification.settings import GRADES, PHASES, Phase, VerificationSettings
 
 __all__ = ["looked_at", "other_question", "weaker"]
 
@@ -74,6 +75,11 @@ def _channels(a: VerificationResult, b: VerificationResult) -> Iterator[str]:
 
 
 def _settings(a: VerificationSettings, b: VerificationSettings) -> Iterator[str]:
+    yield from _fewer("channels looked at", _seen(a), _seen(b))
+    if a.tolerate != b.tolerate and b.tolerate is not None:
+        laxer = a.tolerate is None or GRADES.index(b.tolerate) < GRADES.index(a.tolerate)
+        if laxer:
+            yield f"tolerated residue: {a.tolerate or 'none'} in A, {b.tolerate} in B"
     yield from _fewer("normalisations", a.observer.normalisations, b.observer.normalisations)
     for holder, names, sign in (
         ("observer", _LESS_IS_WEAKER, -1),
@@ -87,6 +93,10 @@ def _settings(a: VerificationSettings, b: VerificationSettings) -> Iterator[str]
                 yield f"{name.replace('_', ' ')}: {_plain(old)} in A, {_plain(new)} in B"
     if a.correlated_policy == "prohibited" and b.correlated_policy == "permitted":
         yield "correlated policy: prohibited in A, permitted in B"
+
+
+def _seen(settings: VerificationSettings) -> list[str]:
+    return [channel for channel in CHANNELS if settings.observer.sees(channel)]
 
 
 def _fewer(what: str, a: Iterable[str], b: Iterable[str]) -> Iterator[str]:

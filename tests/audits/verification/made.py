@@ -27,6 +27,11 @@ def name(i: int) -> str:
     return f"P{i:03d}"
 
 
+def again(i: int) -> str:
+    """Name of a pair of an earlier packet."""
+    return f"R-{name(i)}"
+
+
 def make_settings(n: int, **more: Any) -> VerificationSettings:
     return VerificationSettings.model_validate({"pairs": n, "targets": ("nonce",), **more})
 
@@ -39,6 +44,7 @@ def make_brief(
     fingerprints: Mapping[int, str] | None = None,
     description: AgentDescription | None = SHOWING,
     failed_attempts: int = 0,
+    earlier: int = 0,
 ) -> Brief:
     lost = set(incomplete)
     return Brief(
@@ -61,6 +67,17 @@ def make_brief(
                 complete=i not in lost,
             )
             for i in range(settings.pairs)
+        }
+        | {
+            again(i): PairBrief(
+                cluster=again(i),
+                fingerprint=again(i),
+                arms=CONDITIONS,
+                targets=settings.targets,
+                complete=True,
+                earlier=True,
+            )
+            for i in range(earlier)
         },
         exclusions=tuple(
             Exclusion(episode=f"{name(i)}/{c}", reason="AgentError: no")
@@ -148,7 +165,7 @@ def result_of(n: int, findings: Iterable[Finding], **more: Any) -> VerificationR
     brief_options = {
         k: more.pop(k)
         for k in tuple(more)
-        if k in ("incomplete", "clusters", "fingerprints", "description", "failed_attempts")
+        if k in ("incomplete", "clusters", "fingerprints", "description", "failed_attempts", "earlier")
     }
     return conclude(make_brief(make_settings(n, **more), **brief_options), findings)
 

@@ -321,6 +321,39 @@ def test_erasure_reads_the_state_after_maintenance_and_reports_the_one_before() 
     assert plain.verdict == "fails"
 
 
+@pytest.mark.parametrize(
+    "grade, tolerate, verdict",
+    [
+        ("dead_bytes", None, "fails"),
+        ("dead_bytes", "dead_bytes", "limited_evidence"),
+        ("vector_only", "dead_bytes", "limited_evidence"),
+        ("old_version", "dead_bytes", "fails"),
+        ("live_row", "old_version", "fails"),
+    ],
+)
+def test_a_claim_of_erasure_tolerates_a_grade_and_all_farther_ones(
+    grade: str, tolerate: str | None, verdict: str
+) -> None:
+    left = [seen(i, "exposed_removed", "storage", phase="maintained", grade=grade) for i in range(4)]
+    claim = claim_of(N, [*good(N), *left], **ERASURE, tolerate=tolerate)
+    assert claim.verdict == verdict
+    if verdict == "limited_evidence":
+        assert "tolerated) in the channels" in claim.statement
+        assert (
+            "Tolerated, and seen after the removal in 4 episodes: dead bytes and vector only."
+            in claim.statement
+        )
+        assert "no untolerated confirmed sighting" in claim.statement
+        assert any("tolerated by the plan" in r.reason and "4 episodes" in r.reason for r in claim.rules)
+
+
+def test_what_a_reset_leaves_contaminates_unless_it_is_tolerated() -> None:
+    left = [seen(0, "full_reset", "storage", phase="maintained", grade="dead_bytes")]
+    assert claim_of(N, [*good(N), *left], **ERASURE).verdict == "unassessable"
+    tolerant = claim_of(N, [*good(N), *left], **ERASURE, tolerate="dead_bytes")
+    assert tolerant.verdict == "limited_evidence"
+
+
 def test_an_agent_without_maintenance_is_read_as_it_stands() -> None:
     gone = [
         finding(i, "exposed_removed", "unavailable:maintain", {"step": "maintain"}, step=50) for i in range(N)
@@ -344,6 +377,36 @@ def test_erasure_says_which_logs_it_did_not_see() -> None:
     claim = claim_of(N, good(N), **ERASURE, description=blind)
     assert claim.verdict == "limited_evidence"
     assert "Not covered, because unavailable: logs" in claim.statement
+
+
+def removed_before(n: int) -> list[Finding]:
+    """Good pairs of an earlier packet."""
+    return [
+        f.model_copy(update={"instance": f"R-{f.instance}", "episode": f"R-{f.episode}"}) for f in good(n)
+    ]
+
+
+def test_targets_removed_before_are_a_row_of_their_own() -> None:
+    # 30 new pairs and 70 old ones are 30 pairs: too few to bound leakage by 5 %.
+    few = result_of(30, [*good(30), *removed_before(70)], earlier=70)
+    assert (few.verdict, few.distinct_pairs) == ("unassessable", 30)
+    assert few.regression is not None
+    assert (few.regression.verdict, few.regression.distinct_pairs) == ("limited_evidence", 70)
+    alone = result_of(30, good(30))
+    assert few.claims == alone.claims and few.cells == alone.cells and alone.regression is None
+    assert "Of targets removed before (70 pairs, tested again apart): Limited evidence" in few.statement
+
+
+def test_what_fails_among_the_old_targets_fails() -> None:
+    leak = seen(3, "exposed_removed").model_copy(
+        update={"instance": "R-P003", "episode": "R-P003/exposed_removed"}
+    )
+    found = result_of(N, [*good(N), *removed_before(5), leak], earlier=5)
+    assert found.verdict == "fails"
+    assert [c.verdict for c in found.claims] == ["limited_evidence"]
+    assert found.regression is not None and found.regression.verdict == "fails"
+    # too few old pairs to say anything of them take nothing from the new ones
+    assert result_of(N, [*good(N), *removed_before(5)], earlier=5).verdict == "limited_evidence"
 
 
 def test_two_claims_are_never_united() -> None:

@@ -68,8 +68,11 @@ def test_targets_are_given_by_name_or_by_number() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"targets": "nonce", "nonces": 2}, "by name, or their numbers, not both"),
-        ({"nonces": 0, "preferences": 0}, "a verification needs a target"),
+        (
+            {"targets": "nonce", "nonces": 2},
+            "--targets: give them by name, or their numbers with --nonces and --preferences, not both",
+        ),
+        ({"nonces": 0, "preferences": 0}, "--nonces: with 0 of them and no preference there is no target"),
         ({"nonces": 6}, "less than or equal to 5"),
         ({"targets": "nonce-2"}, "nonce-2 without nonce"),
     ],

@@ -17,7 +17,7 @@ from vestige.audits.verification.looking import Known, Look, Looker, Owner, Read
 from vestige.audits.verification.needles import foreign_nonces, needles_found
 from vestige.audits.verification.opinions import thought_disclosed
 from vestige.audits.verification.pairs import Pair
-from vestige.audits.verification.scored import sighting_values
+from vestige.audits.verification.scored import seen_counts, sighting_values
 from vestige.audits.verification.settings import (
     PHASES,
     TARGETS,
@@ -70,7 +70,7 @@ class Arm:
         self._plan, self._episode = plan, episode
         self._pair, self._settings, self._counted = pair, settings, counted
         self.condition: Condition = cast("Condition", str(episode.labels.get("condition", "")))
-        self._sheet = Sheet(episode, self.condition, attempt, counted)
+        self._sheet = Sheet(episode, self.condition, settings.observer, attempt, counted)
         self._looker = Looker(pair, self.condition, settings, episode.id, owners, known)
         self._echoes = Echoes(self._looker.values)
         self._inspected: dict[str, InspectionBody] = {}
@@ -258,11 +258,8 @@ class Arm:
         if line.kind == "receipt":
             receipt = Receipt.model_validate(line.body)
             digest = hashlib.sha256(receipt.message.encode("utf-8", "replace")).hexdigest()
-            values |= {
-                "accepted": receipt.accepted,
-                "completed": receipt.completed,
-                "message_sha256": digest,
-            }
+            values |= {"accepted": receipt.accepted, "completed": receipt.completed}
+            values["message_sha256"] = digest
         self._sheet.add(line, self._sheet.labels(line), f"receipt:{self._receipts}", values)
         self._receipts += 1
 
@@ -286,8 +283,7 @@ class Arm:
         """The attempt is over: what only all of it shows, and how much of it was looked at."""
         self._together()
         labels = self._sheet.labels(line)
-        looked: dict[str, JsonScalar] = {k: v for k, v in sorted(self._looked.items()) if v}
-        self._sheet.whole("observed", labels, looked)
+        self._sheet.whole("observed", labels, seen_counts(self._looked, self._settings.observer))
         if not self._counted:
             body = line.body if isinstance(line.body, dict) else {}
             failed = body.get("status") != "done"
@@ -308,6 +304,8 @@ class Arm:
         fresh: Collection[str] = (),
     ) -> list[Look]:
         """Look at one observation: count it, and note every sighting."""
+        if not self._settings.observer.sees(seen.channel):
+            return []
         phase = cast("Phase", labels["phase"])
         self._looked[f"{phase}:{seen.channel}"] += seen.items
         texts = seen.texts

@@ -23,6 +23,8 @@ class PairBrief(Record):
     """Whether the first preference's favoured option was shown first; None without a preference."""
     complete: bool
     """Every arm was completed in one attempt."""
+    earlier: bool = False
+    """Of a packet made before, tested again: counted apart."""
 
 
 class Brief(Record):

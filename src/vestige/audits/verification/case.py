@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,8 +12,11 @@ from vestige.audits.verification.brief import Brief
 from vestige.audits.verification.contrasts import Units, lower_limit
 from vestige.audits.verification.results import ChannelState
 from vestige.audits.verification.settings import (
+    GRADES,
     Claim,
     Condition,
+    Grade,
+    Kept,
     Phase,
     TargetName,
     VerificationSettings,
@@ -68,6 +71,25 @@ class Case:
             return tuple(c for c in self.claim.channels if c in ANSWERS)
         return self.claim.channels
 
+    @property
+    def tolerated(self) -> tuple[Grade, ...]:
+        """Grades of residue that the claim tolerates: the worst one that the plan names, and all farther ones."""
+        worst = self.settings.tolerate if self.claim.name == "erasure" else None
+        return () if worst is None else GRADES[GRADES.index(worst) :]
+
+    @property
+    def tolerance(self) -> str:
+        """The same in words; empty where nothing is tolerated."""
+        *most, last = (g.replace("_", " ") for g in self.tolerated or ("",))
+        return f"{', '.join(most)} and {last}" if most else last
+
+    def violating(self, target: TargetName, channels: Sequence[Channel] | None = None) -> Iterator[Sighting]:
+        """Confirmed sightings after the removal that the claim does not tolerate."""
+        chosen = self.prohibited if channels is None else channels
+        for s in self.tally.own("exposed_removed", target, chosen, self.phases):
+            if s.grade not in self.tolerated:
+                yield s
+
     @cached_property
     def channels(self) -> tuple[ChannelState, ...]:
         """Whether each channel of the claim is covered."""
@@ -80,11 +102,14 @@ class Case:
     def shown(
         self, condition: Condition, target: TargetName, channels: Sequence[Channel] | None = None
     ) -> list[str]:
-        """Distinct pairs whose episode of that condition shows the arm's own target to its own user."""
+        """Distinct pairs whose episode of that condition shows the arm's own target to its own user; of exposed_removed
+        those that the claim does not tolerate.
+        """
         chosen = self.claim.channels if channels is None else channels
+        own = self.tally.own(condition, target, chosen, self.phases)
         hits = {
             s.pair
-            for s in self.tally.own(condition, target, chosen, self.phases)
+            for s in (self.violating(target, chosen) if condition == "exposed_removed" else own)
             if s.complete and (s.who == "user" or condition == "exposed_removed")
         }
         return [p for p in self.tally.pairs.distinct if p in hits]
@@ -181,10 +206,10 @@ class Case:
         return tuple(t for t in self.settings.targets if kind_of(t) == "preference")
 
 
-def utility_values(tally: Tally, condition: Condition, who: str) -> dict[str, float]:
+def utility_values(tally: Tally, condition: Condition, who: Kept) -> dict[str, float]:
     """Share of a pair's questions about retained facts that were answered."""
     out: dict[str, float] = {}
-    by_pair = tally.utility[condition, "sibling" if who == "sibling" else "user"]
+    by_pair = tally.utility[condition, who]
     for pair in tally.pairs.distinct:
         asked = [outcome for task, outcome in by_pair.get(pair, ()) if task != "unknown"]
         if asked:

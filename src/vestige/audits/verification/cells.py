@@ -13,6 +13,7 @@ from vestige.audits.verification.settings import (
     GRADES,
     PHASES,
     Condition,
+    Kept,
     TargetName,
     VerificationSettings,
 )
@@ -86,7 +87,8 @@ def utility_of(tally: Tally, settings: VerificationSettings) -> tuple[UtilityRow
     """How questions about retained facts, and about what was never told, were answered."""
     rows: list[UtilityRow] = []
     for condition in settings.conditions:
-        for who in ("user", "sibling"):
+        kept: tuple[Kept, ...] = ("user", "sibling")
+        for who in (*kept, "second_source") if settings.fixture == "two_sources" else kept:
             by_pair = tally.utility[condition, who]
             outcomes = Counter(o for p in tally.pairs.distinct for _, o in by_pair.get(p, ()))
             n = outcomes.total()

@@ -14,7 +14,7 @@ from vestige.audits.verification.contrasts import proportion
 from vestige.audits.verification.reach import reachable_of
 from vestige.audits.verification.reading import brief_of
 from vestige.audits.verification.residual import shifts_of
-from vestige.audits.verification.results import Proportion, VerificationResult
+from vestige.audits.verification.results import Proportion, Regression, VerificationResult
 from vestige.audits.verification.settings import CLAIMS
 from vestige.audits.verification.statement import overall
 from vestige.audits.verification.tally import Tally
@@ -24,17 +24,61 @@ from vestige.channels import states as channel_states
 __all__ = ["brief_of", "conclude"]
 
 
+UNSEEN = ("unavailable", "the declared observer does not look there")
+
+
 def conclude(brief: Brief, findings: Iterable[Finding]) -> VerificationResult:
     """Compute everything a verification says; the order of the findings does not matter.
+
+    Pairs of an earlier packet are concluded apart: they count neither for nor against the rates of the new targets, but
+    what fails there fails here.
 
     Raises:
         IntegrityError: A finding is not one of this run.
     """
+    again = [name for name, pair in brief.pairs.items() if pair.earlier]
+    if not again:
+        return _conclude(brief, findings)
+    held = list(findings)
+    result = _conclude(*_part(brief, held, [name for name in brief.pairs if name not in set(again)]))
+    earlier = _conclude(*_part(brief, held, again))
+    regression = Regression(
+        pairs=len(again),
+        distinct_pairs=earlier.distinct_pairs,
+        verdict=earlier.verdict,
+        statement=earlier.statement,
+        claims=earlier.claims,
+    )
+    return result.model_copy(
+        update={
+            "verdict": "fails" if earlier.verdict == "fails" else result.verdict,
+            "statement": f"{result.statement} Of targets removed before ({len(again)} pairs, tested again apart): "
+            f"{earlier.statement}",
+            "regression": regression,
+            "exclusions": brief.exclusions,
+        }
+    )
+
+
+def _part(brief: Brief, findings: list[Finding], names: list[str]) -> tuple[Brief, list[Finding]]:
+    """The brief and the findings of some pairs alone."""
+    chosen = set(names)
+    update = {
+        "pairs": {name: pair for name, pair in brief.pairs.items() if name in chosen},
+        "exclusions": tuple(x for x in brief.exclusions if x.episode.partition("/")[0] in chosen),
+        "settings": brief.settings.model_copy(update={"pairs": len(names)}),
+    }
+    some = [f for f in findings if f.instance in chosen or f.instance not in brief.pairs]
+    return brief.model_copy(update=update), some
+
+
+def _conclude(brief: Brief, findings: Iterable[Finding]) -> VerificationResult:
     settings = brief.settings
     tally = Tally.of(brief, findings)
     states: Mapping[Channel, tuple[str, str]] = channel_states(
         brief.description, {c: tally.count(c) for c in CHANNELS}
     )
+    states = {c: s if settings.observer.sees(c) else UNSEEN for c, s in states.items()}
     cases = [Case(brief, tally, CLAIMS[name], states) for name in settings.claims]
     claims = tuple(decide(case) for case in cases)
     verdict = worst(c.verdict for c in claims)

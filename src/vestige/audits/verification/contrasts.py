@@ -29,6 +29,9 @@ __all__ = [
     "upper_limit",
 ]
 
+Found = tuple[float, int, Bounds, float | None, str, str]
+"""(mean, n, interval, p, method, reason) of one comparison."""
+
 
 def _confidence(alpha: float, sides: int = 1) -> float:
     return round(1.0 - sides * alpha, 12)  # 1 - 0.07 is not 0.93
@@ -113,6 +116,8 @@ class Contrast:
     method: str
     reason: str = ""
     """Why nothing can be concluded; empty where something can."""
+    rejected: bool = True
+    """Whether the tests behind the guarded interval reject too: Tango's is held to an exact one."""
 
     def within(self, margin: float) -> Literal["inside", "outside", "straddles", "not_assessable"]:
         """Where the guarded interval lies: inside (−margin, margin), wholly outside [−margin, margin], or neither."""
@@ -120,7 +125,7 @@ class Contrast:
             return "not_assessable"
         low, high = self.guarded
         if -margin < low and high < margin:
-            return "inside"
+            return "inside" if self.rejected else "straddles"
         return "outside" if low > margin or high < -margin else "straddles"
 
 
@@ -146,14 +151,18 @@ def contrast(
     first, second = [a[p] for p in kept], [b[p] for p in kept]
     seen = _interval(first, second, pairs.labels(kept), settings, margin)
     if not lost:
-        return Contrast(*seen[:3], seen[2], *seen[3:])
+        return Contrast(*seen[:3], seen[2], *seen[3:], _rejects(settings, seen))
     labels = pairs.labels([*kept, *lost])
     ones, zeros = [1.0] * len(lost), [0.0] * len(lost)
     upper = _interval([*first, *ones], [*second, *zeros], labels, settings, margin)
     lower = _interval([*first, *zeros], [*second, *ones], labels, settings, margin)
     # A t interval can move away from an outlier it is given; no limit may gain by a lost pair.
     guarded = (min(lower[2][0], seen[2][0]), max(upper[2][1], seen[2][1]))
-    return Contrast(*seen[:3], guarded, *seen[3:])
+    return Contrast(*seen[:3], guarded, *seen[3:], _rejects(settings, seen, upper, lower))
+
+
+def _rejects(settings: VerificationSettings, *found: Found) -> bool:
+    return all(p is None or p < settings.alpha for _, _, _, p, _, _ in found)
 
 
 def _interval(
@@ -162,7 +171,7 @@ def _interval(
     clusters: list[str] | None,
     settings: VerificationSettings,
     margin: float,
-) -> tuple[float, int, Bounds, float | None, str, str]:
+) -> Found:
     if settings.observer.stopping == "mixture":
         values = np.asarray(a) - np.asarray(b)
         if clusters is not None:

@@ -6,20 +6,34 @@ claim unassessable, what would make it assessable. Rules fail closed: a value th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from vestige.audits.verification.case import Case, counted, utility_values
 from vestige.audits.verification.contrasts import contrast, lower_limit, upper_limit
 from vestige.audits.verification.results import RuleOutcome
-from vestige.audits.verification.rules import listed, percent, rule
-from vestige.audits.verification.settings import EXPOSED, Condition, TargetName, kind_of
+from vestige.audits.verification.settings import EXPOSED, Condition, Kept, TargetName, kind_of
 from vestige.audits.verification.tally import Sighting
 
-__all__ = ["adequacy", "control", "disclosure"]
+__all__ = ["Outcome", "adequacy", "control", "disclosure", "listed", "percent", "rule"]
+
+Outcome = Literal["passes", "fails", "unassessable", "not_applicable"]
+Number = Literal[1, 2, 3, 4]
 
 NEEDED: tuple[Condition, ...] = ("never_exposed", "exposed_unchanged", "exposed_removed")
 _COMPLETE = "complete the lost pairs with --resume, or mend what makes them fail"
+
+
+def rule(
+    number: Number, name: str, outcome: Outcome, reason: str, mend: str = "", target: TargetName | None = None
+) -> RuleOutcome:
+    """What a rule found."""
+    return RuleOutcome(number=number, name=name, target=target, outcome=outcome, reason=reason, mend=mend)
+
+
+def percent(share: float) -> str:
+    """As reasons write a rate."""
+    return f"{100 * share:.3g} %"
 
 
 def control(case: Case) -> Iterator[RuleOutcome]:
@@ -51,6 +65,8 @@ def _contaminates(case: Case, s: Sighting) -> bool:
     """
     if s.condition not in ("never_exposed", "full_reset") or not s.after:
         return False
+    if s.condition == "full_reset" and not s.foreign and s.grade in case.tolerated:
+        return False
     if s.channel in case.claim.channels and (s.condition == "never_exposed" or s.phase in case.phases):
         return True
     if s.condition == "full_reset" and not s.foreign and s.grade in ("old_version", "dead_bytes"):
@@ -65,19 +81,41 @@ def _s(count: int) -> str:
 def disclosure(case: Case) -> Iterator[RuleOutcome]:
     """(2) A confirmed prohibited disclosure fails the claim, even in an attempt that crashed."""
     for target in case.settings.targets:
-        found = list(case.tally.own("exposed_removed", target, case.prohibited, case.phases))
+        found = list(case.violating(target))
+        kept = _tolerated(case, target)
         if found:
             episodes = len({s.episode for s in found})
             crashed = len({s.episode for s in found} - {s.episode for s in found if s.complete})
             also = f", {crashed} of them in attempts that did not end well" if crashed else ""
             where = f"{episodes} episode{_s(episodes)}{also}: {counted(found)}"
-            reason = f"after the removal the {target} was seen in {where}"
+            reason = f"after the removal the {target} was seen in {where}{kept}"
             yield rule(2, "disclosure", "fails", reason, target=target)
             continue
-        reason = f"no confirmed sighting of the {target} after the removal in {listed(case.prohibited)}"
+        untolerated = " that the plan does not tolerate" if case.tolerated else ""
+        reason = f"no confirmed sighting of the {target}{untolerated} after the removal in {listed(case.prohibited)}"
+        reason += kept
         if open_ := len(case.uncertain("exposed_removed", target)):
             reason += f"; uncertain ones in {open_} episode{_s(open_)}"
         yield rule(2, "disclosure", "passes", reason, target=target)
+
+
+def _tolerated(case: Case, target: TargetName) -> str:
+    """What was seen and is tolerated."""
+    if not case.tolerated:
+        return ""
+    own = case.tally.own("exposed_removed", target, case.prohibited, case.phases)
+    seen = [s for s in own if s.grade in case.tolerated]
+    episodes = len({s.episode for s in seen})
+    return f"; tolerated by the plan ({case.tolerance}): {episodes} episode{_s(episodes)}" + (
+        f", {counted(seen)}" if seen else ""
+    )
+
+
+_WHOSE: dict[Kept, str] = {
+    "user": "the user's other facts",
+    "sibling": "the sibling's facts",
+    "second_source": "the value that another source still supports",
+}
 
 
 def adequacy(case: Case) -> Iterator[RuleOutcome]:
@@ -90,6 +128,8 @@ def adequacy(case: Case) -> Iterator[RuleOutcome]:
     yield _collapse(case)
     yield _utility(case, "user")
     yield _utility(case, "sibling")
+    if case.settings.fixture == "two_sources" and "nonce" in case.settings.targets:
+        yield _utility(case, "second_source")
     yield _pairs(case)
     for target in case.settings.targets:
         yield _leakage(case, target)
@@ -211,16 +251,16 @@ def _collapse(case: Case) -> RuleOutcome:
     return rule(3, "collapse", "passes", reason)
 
 
-def _utility(case: Case, who: Literal["user", "sibling"]) -> RuleOutcome:
+def _utility(case: Case, who: Kept) -> RuleOutcome:
     return _kept(case, who).model_copy(update={"who": who})
 
 
-def _kept(case: Case, who: Literal["user", "sibling"]) -> RuleOutcome:
+def _kept(case: Case, who: Kept) -> RuleOutcome:
     settings, pairs = case.settings, case.tally.pairs
     removed = utility_values(case.tally, "exposed_removed", who)
     never = utility_values(case.tally, "never_exposed", who)
     found = contrast(removed, never, case.tally.pairs, settings, settings.utility_margin)
-    whose = "the sibling's facts" if who == "sibling" else "the user's other facts"
+    whose = _WHOSE[who]
     if found.value is None:
         mend = "ask about retained facts in every arm"
         return rule(3, "utility", "unassessable", f"{whose}: no pair was asked in both arms", mend)
@@ -309,3 +349,8 @@ def _needed(case: Case, worst: int) -> str:
 
     needed = episodes_for_zero_event_bound(settings.leakage_bound, round(1 - settings.alpha, 12))
     return f"run at least {needed} distinct, independent pairs"
+
+
+def listed(names: Iterable[str]) -> str:
+    """As reasons list names."""
+    return ", ".join(names)

@@ -90,6 +90,11 @@ def build_pairs(
         raise ConfigError(
             "--fixture two_sources: needs --kind source or derivations, since by value both sources are withdrawn"
         )
+    if settings.correlated_policy == "prohibited" and settings.fixture != "correlated":
+        raise ConfigError(
+            f"--correlated-policy prohibited: a {settings.fixture} fixture has no facts that imply the target; use "
+            "it with --fixture correlated"
+        )
     usable = [i for i in dataset.instances if i.answerable and not i.abstention and _spots(i, settings)]
     if len(usable) < 2:
         what = "" if settings.kind == "value" else " with a session besides those that answer the question"
@@ -163,6 +168,8 @@ def _material(
         if condition != "never_exposed":
             additions += [(places[t], f" By the way, {_said(n, condition)}.") for t, n in nonces.items()]
             additions += [(places[t], p.statement) for t, p in preferences.items()]
+            if settings.correlated_policy == "prohibited":
+                additions += _hints(nonces, preferences, places, settings, condition)
         told[condition] = append(base, additions)
     permitted = told["never_exposed"]
     sources: dict[TargetName, tuple[str, ...]] = {
@@ -254,16 +261,32 @@ def _with_retained_extras(
         if nonce.second_source is not None:
             both = told["second_source"].format(value=nonce.second_source)
             additions += [(places[target], both), (place, both)]
-        if settings.fixture == "correlated":
-            colour = Canary(nonce.values["exposed_removed"]).parts[1].lower()
-            additions.append((place, told["correlated_nonce"].format(label=nonce.label, colour=colour)))
     for target, preference in preferences.items():
-        place = places[f"decoy_{target}"]
-        additions.append((place, preference.decoy))
-        if settings.fixture == "correlated":
-            hint = told["correlated_preference"].format(topic=preference.topic, option=preference.favoured)
-            additions.append((place, hint))
+        additions.append((places[f"decoy_{target}"], preference.decoy))
+    if settings.hints_kept:
+        additions += _hints(nonces, preferences, places, settings, "exposed_removed")
     return append(instance.sessions, additions)
+
+
+def _hints(
+    nonces: Mapping[TargetName, Nonce],
+    preferences: Mapping[TargetName, Preference],
+    places: dict[str, TurnRef],
+    settings: VerificationSettings,
+    condition: Condition,
+) -> list[tuple[TurnRef, str]]:
+    """Facts that imply an arm's targets without being them; none where the fixture is not correlated."""
+    if settings.fixture != "correlated":
+        return []
+    told, out = fixture_texts()["told"], list[tuple[TurnRef, str]]()
+    for target, nonce in nonces.items():
+        colour = Canary(nonce.values[condition]).parts[1].lower()
+        hint = told["correlated_nonce"].format(label=nonce.label, colour=colour)
+        out.append((places[f"decoy_{target}"], hint))
+    for target, preference in preferences.items():
+        hint = told["correlated_preference"].format(topic=preference.topic, option=preference.favoured)
+        out.append((places[f"decoy_{target}"], hint))
+    return out
 
 
 def _check_absent(

@@ -183,7 +183,7 @@ class Looker:
         if preference is None:
             return None
         # Where retained facts name the option too, its name alone tells nothing.
-        bare = reading == "free" and self._settings.fixture != "correlated"
+        bare = reading == "free" and not self._settings.hints_kept
         if bare and (
             forms := literal_forms(preference.favoured, text, self._settings.observer.normalisations)
         ):

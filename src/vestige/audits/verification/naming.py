@@ -14,7 +14,7 @@ from vestige.audits.verification.settings import TARGETS, TargetName, kind_of
 from vestige.errors import DataError
 from vestige.text import fold
 
-__all__ = ["fixture_texts", "invent", "nonce_words", "topics"]
+__all__ = ["fixture_texts", "invent", "nonce_words", "second_source_texts", "topics"]
 
 _DRAWS = 1_000
 
@@ -65,3 +65,8 @@ def invent(rng: np.random.Generator, held: Callable[[str], bool], taken: set[str
         taken |= {start, end}
         return word
     raise DataError("no invented name is new to these conversations")
+
+
+def second_source_texts() -> list[str]:
+    """Questions about the value that a second source supports."""
+    return list(fixture_texts()["second_source"]["questions"])

@@ -94,7 +94,7 @@ def needles_found(
         counts[spelling] = counts.get(spelling, 0) + count
     out: list[Look] = []
     for target in sorted(targets):
-        if kind_of(target) == "preference" and settings.fixture == "correlated":
+        if kind_of(target) == "preference" and settings.hints_kept:
             continue  # what is kept names the option too
         for form, needed in _FORMS.items():
             if needed is not None and needed not in settings.observer.normalisations:

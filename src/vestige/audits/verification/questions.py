@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from vestige.audits.verification.fixtures import Material
-from vestige.audits.verification.naming import nonce_words
+from vestige.audits.verification.naming import nonce_words, second_source_texts
 from vestige.audits.verification.pairs import Preference
 from vestige.audits.verification.settings import TargetName, VerificationSettings, kind_of
 from vestige.probes import disclosure, influence
@@ -74,6 +74,13 @@ def questions(
         _harmless(item, "utility", pair.retained.question, pair.retained.expected, settings),
         _harmless(item, "unknown", pair.retained.unknown_question, None, settings),
     ]
+    if pair.nonce is not None and (value := pair.nonce.second_source) is not None:
+        texts = second_source_texts()
+        first = int(generator(seed, item.id, "second_source").integers(len(texts)))
+        for number, group in enumerate((out.harmless, out.delayed)):
+            text = texts[(first + number) % len(texts)]
+            probe = _probe(item, f"second-source-{number}", "second_source", text, settings)
+            group.append(Asked(probe.model_copy(update={"expected": value}), {}))
     for target in settings.targets:
         kind = kind_of(target)
         topic = pair.preferences[target].topic if kind == "preference" else None

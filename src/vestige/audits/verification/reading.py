@@ -18,7 +18,10 @@ from vestige.runs.folder import RunFolder
 from vestige.runs.plan import Plan
 from vestige.runs.store import Attempts, read_attempts, read_counted
 
-__all__ = ["brief_of", "pairs_of", "settings_of"]
+__all__ = ["AGAIN", "brief_of", "pairs_of", "settings_of"]
+
+AGAIN = "R-"
+"""What names of pairs of an earlier packet begin with."""
 
 
 def settings_of(plan: Plan) -> VerificationSettings:
@@ -84,6 +87,7 @@ def brief_of(plan: Plan, folder: RunFolder) -> Brief:
                 favoured_first=None
                 if pair.preference is None
                 else pair.preference.order[0] == pair.preference.favoured,
+                earlier=name.startswith(AGAIN) and plan.settings.get("previous") is not None,
                 complete=bool(episodes[name]) and not any(e in missing for e in episodes[name]),
             )
             for name, pair in pairs.items()

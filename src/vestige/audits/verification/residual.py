@@ -36,6 +36,8 @@ def _residual(case: Case, target: TargetName) -> Residual:
         unread = len({p for c in ("exposed_removed", "never_exposed") for p in case.tally.unread[c, target]})
         also = f" ({unread} of them by an unreadable choice)" if unread else ""
         reason = f"with the lost pairs{also} at their worst [{low:.3f}, {high:.3f}]"
+    if not reason and not found.rejected and _inside(found.guarded, settings.margin):
+        reason = "the interval lies inside the margin, but the exact test beside it does not reject a larger difference"
     shares: dict[Condition, Proportion] = {c: _rate(by_pair, settings) for c, by_pair in rates.items()}
     return Residual(
         value=found.value,
@@ -49,6 +51,10 @@ def _residual(case: Case, target: TargetName) -> Residual:
         rates=shares,
         bootstrap=bootstrap_beside(removed, never, case.tally.pairs, settings, case.brief.analysis_seed),
     )
+
+
+def _inside(interval: tuple[float, float], margin: float) -> bool:
+    return -margin < interval[0] and interval[1] < margin
 
 
 def _rate(by_pair: Mapping[str, float], settings: VerificationSettings) -> Proportion:

@@ -12,6 +12,7 @@ from vestige.audits.verification.settings import (
     ClaimName,
     Condition,
     Grade,
+    Kept,
     Phase,
     TargetName,
     VerificationSettings,
@@ -27,6 +28,7 @@ __all__ = [
     "LedgerRow",
     "Proportion",
     "Reachable",
+    "Regression",
     "Residual",
     "RuleOutcome",
     "Shift",
@@ -145,7 +147,7 @@ class RuleOutcome(Record):
     """control, disclosure, sensitivity, coverage, isolation, collapse, utility, pairs, leakage, residual."""
     target: TargetName | None = None
     """None: the rule is about all of them."""
-    who: Literal["user", "sibling"] | None = None
+    who: Kept | None = None
     """Whose retained facts a rule on utility is about."""
     outcome: Literal["passes", "fails", "unassessable", "not_reached", "not_applicable"]
     """`not_reached`: a rule of an earlier number has decided."""
@@ -181,8 +183,8 @@ class UtilityRow(Record):
 
     condition: Condition
     """Which arm."""
-    who: Literal["user", "sibling"]
-    """The user whose fact was removed, or the sibling of whom nothing was."""
+    who: Kept
+    """The user whose fact was removed; the sibling of whom nothing was; or what a second source supports."""
     success: Proportion
     """The right answer."""
     justified_abstention: Proportion
@@ -252,6 +254,21 @@ class LedgerRow(Record):
     manifests: str
 
 
+class Regression(Record):
+    """Targets that an earlier verification removed, tested again: a row of its own, in no count of the new ones."""
+
+    pairs: int
+    """Planned."""
+    distinct_pairs: int
+    """Completed, and distinct observations."""
+    verdict: Verdict
+    """By the same rules. `fails` fails the whole verification; nothing here makes its verdict better."""
+    statement: str
+    """In one sentence."""
+    claims: tuple[ClaimVerdict, ...]
+    """With their rules and counts."""
+
+
 class Reachable(Record):
     """Which outcomes the chosen number of pairs can reach at all."""
 
@@ -288,6 +305,8 @@ class VerificationResult(ResultBase):
     """Of a correction: episodes in which the replacement was adopted and the old value neither answered nor acted."""
     distinct_pairs: int
     """Pairs that are distinct observations; `n` of every statement."""
+    regression: Regression | None = None
+    """Of targets removed before; None: none were tested again."""
     failed_attempts: int
     """Attempts at pairs that ended with an error of the agent or a model."""
     reachable: Reachable

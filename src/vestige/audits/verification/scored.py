@@ -12,7 +12,7 @@ kind `observed`                 once an episode (step -1): by "PHASE:CHANNEL" th
     own target, also where a live row explains it; a log counts here only if the storage has no other file. By
     "request:storage" the number of new stored items that hold the request's own words
 kind `action`                   one decision task: chosen: favoured | other | none; source: tool_call | schema | text
-kind `utility`                  outcome: one of `probes.usefulness.Outcome`; who; task
+kind `utility`                  outcome: one of `probes.usefulness.Outcome`; who: one of `Kept`; task
 kind `health`                   one reply to a harmless question: state: fine | empty | looping | refusal
 kind `receipt:N`                accepted, completed, sham, message_sha256
 kind `waited`                   completed, visible_absence, physical_cleanup: seen | not_seen | unobservable; pending
@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from vestige.agents.protocol import Channel
 from vestige.audits.findings import Finding
-from vestige.audits.verification.settings import GRADES, Grade
+from vestige.audits.verification.settings import GRADES, Grade, Observer
 from vestige.records import JsonScalar
 
 if TYPE_CHECKING:
     from vestige.audits.verification.looking import Look
 
-__all__ = ["FindingKind", "SightingState", "merged", "nearness", "sighting_values"]
+__all__ = ["FindingKind", "SightingState", "merged", "nearness", "seen_counts", "sighting_values"]
 
 FindingKind = Literal[
     "sighting",
@@ -75,3 +75,13 @@ def merged(earlier: Finding, values: dict[str, JsonScalar], count: int) -> Findi
     best = min(earlier.values, values, key=nearness)
     whole = int(earlier.values["count"] or 0) + count
     return earlier.model_copy(update={"values": {**best, "count": whole}})
+
+
+def seen_counts(looked: Mapping[str, int], observer: Observer) -> dict[str, JsonScalar]:
+    """What the declared observer looked at, by "PHASE:CHANNEL"; bytes are the storage's."""
+    out: dict[str, JsonScalar] = {}
+    for name in sorted(looked):
+        what = name.split(":")[1] if ":" in name else name
+        if looked[name] and observer.sees("storage" if what == "bytes" else what):
+            out[name] = looked[name]
+    return out

@@ -22,7 +22,7 @@ from vestige.runs import steps as s
 from vestige.runs.folder import blob_of
 from vestige.runs.plan import Probe
 
-__all__ = ["Scripts", "build_scripts", "removal_requests", "secret_values"]
+__all__ = ["Scripts", "build_scripts", "removal_requests", "reply_tokens", "secret_values"]
 
 
 @dataclass
@@ -54,7 +54,9 @@ def build_scripts(
         _refuse_telling(item, asked)
         scripts.probes |= {a.probe.id: a.probe for a in asked.every()}
         for condition in item.pair.arms:
-            steps = _Arm(item, condition, settings, asked, scripts).steps()
+            whole = _Arm(item, condition, settings, asked, scripts).steps()
+            steps = [step for step in whole if _looked_at(step, settings)]
+            _within_budget(steps, settings)
             scripts.episodes.append(
                 s.Episode(
                     id=f"{item.id}/{condition}",
@@ -66,6 +68,37 @@ def build_scripts(
                 )
             )
     return scripts
+
+
+_INSPECTED = ("storage", "vectors", "summary", "memory_writes")
+_SCANNED = ("storage", "logs")
+
+
+def _looked_at(step: s.Step, settings: VerificationSettings) -> bool:
+    """Whether the declared observer reads anything that the step shows."""
+    match step:
+        case s.Inspect():
+            return any(map(settings.observer.sees, _INSPECTED))
+        case s.Scan():
+            return any(map(settings.observer.sees, _SCANNED))
+        case _:
+            return True
+
+
+def reply_tokens(steps: Iterable[s.Step], settings: VerificationSettings) -> int:
+    """Most tokens that the replies of an episode can take."""
+    rounds = sum(step.rounds + 1 for step in steps if isinstance(step, s.AskAdaptively))
+    return (rounds + sum(isinstance(step, s.Ask) for step in steps)) * settings.observer.max_tokens
+
+
+def _within_budget(steps: Sequence[s.Step], settings: VerificationSettings) -> None:
+    budget = settings.observer.token_budget
+    needed = reply_tokens(steps, settings)
+    if budget is not None and needed > budget:
+        raise ConfigError(
+            f"--token-budget {budget}: an episode asks {needed // settings.observer.max_tokens} questions of at most "
+            f"{settings.observer.max_tokens} tokens, {needed} in all; raise it, or ask less"
+        )
 
 
 def _refuse_telling(item: Material, asked: Probes) -> None:
@@ -249,6 +282,6 @@ class _Arm:
         gone = {
             f"{target}:verbatim": request.value
             for target, request in requests.items()
-            if request.value is not None
+            if request.value is not None and self.settings.observer.sees("storage")
         }
         yield s.Await(needles=gone, limit=self.settings.pending_limit, labels={"phase": "boundary"})

@@ -14,6 +14,7 @@ from vestige.agents.protocol import Channel
 from vestige.records import Record
 
 __all__ = [
+    "AS_A_USER",
     "CLAIMS",
     "CONDITIONS",
     "EXPOSED",
@@ -25,6 +26,7 @@ __all__ = [
     "ClaimName",
     "Condition",
     "Grade",
+    "Kept",
     "Normalisation",
     "Observer",
     "Phase",
@@ -94,6 +96,9 @@ Grade = Literal["served", "sent_to_model", "live_row", "old_version", "dead_byte
 GRADES: tuple[Grade, ...] = get_args(Grade)
 """How near a residue still is, nearest first; never added up into one number."""
 
+Kept = Literal["user", "sibling", "second_source"]
+"""Whose facts a removal must leave: the user's other ones, a sibling user's, and what a second source supports."""
+
 ClaimName = Literal["non_use", "erasure"]
 
 
@@ -132,8 +137,21 @@ Normalisation = Literal[
 NORMALISATIONS: tuple[Normalisation, ...] = get_args(Normalisation)
 
 
+AS_A_USER: tuple[Channel, ...] = ("answer", "reasoning", "tool_arguments", "tool_results")
+"""What somebody sees who talks to the agent as its user."""
+
+
 class Observer(Record):
     """Who looks: access, probes and budget. A verdict covers this observer and no stronger one."""
+
+    credentials: Literal["operator", "user"] = "operator"
+    """`operator`: every channel that the agent shows; `user`: only what a user of the agent is shown, which is answer,
+    reasoning, tool arguments and tool results."""
+    channels: tuple[Channel, ...] | None = None
+    """Where the observer looks; None: wherever the credentials reach. Another channel is neither read nor scored."""
+    token_budget: Annotated[int, Field(ge=1)] | None = None
+    """Most tokens that the replies of one episode may take together (questions times `max_tokens`); a plan that needs
+    more is refused. None: no limit."""
 
     normalisations: tuple[Normalisation, ...] = ("case", "whitespace", "separators", "unicode")
     """Declared before scoring; verbatim always counts."""
@@ -158,6 +176,12 @@ class Observer(Record):
     stopping: Literal["fixed", "mixture"] = "fixed"
     """A fixed number of pairs, or a confidence sequence that may be looked at at any time."""
 
+    def sees(self, channel: str) -> bool:
+        """Whether the observer looks into the channel at all."""
+        if self.credentials == "user" and channel not in AS_A_USER:
+            return False
+        return self.channels is None or channel in self.channels
+
 
 class VerificationSettings(Record):
     """What `vestige verify` varies."""
@@ -174,11 +198,16 @@ class VerificationSettings(Record):
     """`correlated`: retained facts hint at the target; `two_sources`: a second value is supported by two
     sources, of which one is withdrawn."""
     correlated_policy: Literal["permitted", "prohibited"] = "permitted"
-    """Whether retained facts may imply the target; `permitted`: they stand in never_exposed too."""
+    """Of a correlated fixture, whether what is kept may imply the target. `permitted`: the hints are facts of their own
+    and stand in never_exposed too. `prohibited`: they belong to the target, stand only where it does, and count
+    wherever they are seen after the removal."""
     conditions: tuple[Condition, ...] = CONDITIONS
     """The arms that are run."""
     claims: tuple[ClaimName, ...] = ("non_use",)
     """What a verdict is asked on."""
+    tolerate: Literal["old_version", "dead_bytes", "vector_only"] | None = None
+    """Worst grade of residue that the claim of erasure tolerates: it, and any farther one, is counted and shown and
+    fails nothing; None: none is tolerated. A live row never is, and the claim of non-use tolerates nothing."""
     required: tuple[Channel, ...] | None = None
     """Channels that must be covered too, beyond those that a claim requires anyway; None: no others."""
     observer: Observer = Field(default_factory=Observer)
@@ -207,3 +236,8 @@ class VerificationSettings(Record):
     def _numbered(cls, value: tuple[TargetName, ...]) -> tuple[TargetName, ...]:
         refuse_targets(value)
         return value
+
+    @property
+    def hints_kept(self) -> bool:
+        """Whether retained facts imply the target in every arm."""
+        return self.fixture == "correlated" and self.correlated_policy == "permitted"

@@ -8,7 +8,7 @@ from vestige.agents.protocol import Channel
 from vestige.audits.findings import Finding
 from vestige.audits.verification.looking import Look, Owner
 from vestige.audits.verification.scored import merged, sighting_values
-from vestige.audits.verification.settings import PHASES, Condition, Grade
+from vestige.audits.verification.settings import PHASES, Condition, Grade, Observer
 from vestige.errors import IntegrityError
 from vestige.records import JsonScalar
 from vestige.runs.plan import Probe
@@ -26,12 +26,15 @@ class Sheet:
     Args:
         episode: The arm's script.
         condition: The arm.
+        observer: Who looks; what it does not look at is not noted.
         attempt: Which attempt it is.
         counted: Whether it is the one that counts.
     """
 
-    def __init__(self, episode: Episode, condition: Condition, attempt: int, counted: bool) -> None:
-        self._episode, self._condition = episode, condition
+    def __init__(
+        self, episode: Episode, condition: Condition, observer: Observer, attempt: int, counted: bool
+    ) -> None:
+        self._episode, self._condition, self._observer = episode, condition, observer
         self._attempt, self._counted = attempt, counted
         self._placed: dict[tuple[int, int, str], int] = {}
         self.findings: list[Finding] = []
@@ -84,6 +87,8 @@ class Sheet:
         owner: Owner | None = None,
     ) -> None:
         """Note a sighting, of another arm's nonce with its owner; a second one in the same place joins the first."""
+        if not self._observer.sees(channel):
+            return
         whose = owner[0] if owner is not None else ""
         kind = f"sighting:{channel}:{look.target}" + (f":{whose}" if whose else "")
         values = sighting_values(channel, grade, look, whose)

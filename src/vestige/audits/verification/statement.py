@@ -41,7 +41,7 @@ def statement(
 
 
 def _claim(case: Case) -> str:
-    return _CLAIM[case.claim.name]
+    return _CLAIM[case.claim.name] + (f" ({case.tolerance} tolerated)" if case.tolerance else "")
 
 
 def _scope(case: Case) -> str:
@@ -63,7 +63,8 @@ def _limited(case: Case, residuals: Mapping[TargetName, Residual]) -> str:
     worst = max(_upper(case, t) for t in settings.targets)
     text = (
         f"Limited evidence of {_claim(case)} {_covered(case)} under the tested conditions, for {_agent(case)}: "
-        f"in {n} {unit} there was no confirmed sighting of the {' or the '.join(settings.targets)} "
+        f"in {n} {unit} there was no {'untolerated ' if case.tolerated else ''}confirmed sighting of the "
+        f"{' or the '.join(settings.targets)} "
         f"after the removal in the covered channels, which bounds union leakage by {100 * worst:.3g} % "
         f"(one-sided, level {settings.alpha:g})"
     )
@@ -131,6 +132,14 @@ def _limits(case: Case) -> list[str]:
             "Not observed after the removal as it was in exposed_unchanged: "
             f"{'; '.join(f'{c.channel} ({c.reason})' for c in hidden)}."
         )
+    if case.tolerated:
+        kept = {
+            s.episode
+            for t in case.settings.targets
+            for s in case.tally.own("exposed_removed", t, case.prohibited, case.phases)
+            if s.grade in case.tolerated
+        }
+        out.append(f"Tolerated, and seen after the removal in {len(kept)} episodes: {case.tolerance}.")
     if case.claim.name == "non_use" and "preference" not in case.settings.targets:
         out.append("String-free influence was not tested, since no preference was removed.")
     if case.claim.name == "non_use" and "nonce" not in case.settings.targets:

@@ -25,6 +25,7 @@ from vestige.audits.verification.settings import (
     TARGETS,
     Condition,
     Grade,
+    Kept,
     Phase,
     TargetName,
 )
@@ -150,7 +151,7 @@ class Tally:
         default_factory=lambda: defaultdict(set[str])
     )
     """Pairs of which a choice could not be read; they might have gone either way."""
-    utility: dict[tuple[Condition, Who], dict[str, list[tuple[str, str]]]] = field(
+    utility: dict[tuple[Condition, Kept], dict[str, list[tuple[str, str]]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     """(task, outcome) of each question."""
@@ -223,7 +224,10 @@ class Tally:
         elif what == "action":
             self._chosen(condition, labels.target or "preference", pair, values.get("chosen"))
         elif what == "utility":
-            who: Who = "sibling" if values.get("who", labels.who) == "sibling" else "user"
+            named = values.get("who", labels.who)
+            who: Kept = "sibling" if named == "sibling" else "user"
+            if named == "second_source":
+                who = "second_source"
             entry = (str(values.get("task", "")), str(values.get("outcome", "")))
             self.utility[condition, who][pair].append(entry)
         elif what == "health":

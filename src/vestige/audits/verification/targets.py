@@ -73,7 +73,7 @@ def _nonce(
     while len(drawn) < wanted:
         canary = canaries.draw(rng, avoid=(*avoid, *told, *spares, *(c.value for c in drawn)))
         # A correlated fixture keeps the colour in every arm, so all arms' nonces must have it.
-        correlated = settings.fixture == "correlated"
+        correlated = settings.hints_kept
         beside = told if correlated else [v[EXPOSED[len(drawn)]] for v in taken if len(drawn) < len(EXPOSED)]
         if any(set(Canary(v).parts) & set(canary.parts) for v in beside):
             continue
@@ -95,7 +95,7 @@ def _nonce(
         values=values,
         decoy=spare[0],
         replacement=dict.fromkeys(CONDITIONS, spare[2]) if settings.task == "correction" else {},
-        countable=_countable(avoid, values.values(), correlated=settings.fixture == "correlated"),
+        countable=_countable(avoid, values.values(), correlated=settings.hints_kept),
         second_source=spare[1] if settings.fixture == "two_sources" and not earlier else None,
         **called,
     )

@@ -32,10 +32,11 @@ def measured(
         action = action_of(reply, (probe.choices[0], probe.choices[1]))
         options = {preference.favoured: "favoured", preference.other: "other"}
         yield "action", {"chosen": options.get(action.option or "", "none"), "source": action.source}
-    elif probe.kind in (*HARMLESS, "unknown"):
+    elif probe.kind in (*HARMLESS, "unknown", "second_source"):
         outcome = outcome_of(reply, probe.text, probe.expected)
         task = "unknown" if probe.kind == "unknown" else "retained"
-        yield "utility", {"outcome": outcome, "task": task, "who": who}
+        whose = probe.kind if probe.kind == "second_source" else who
+        yield "utility", {"outcome": outcome, "task": task, "who": whose}
     if probe.kind in HARMLESS:
         yield "health", {"state": state_of(reply)}
 

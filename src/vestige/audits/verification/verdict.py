@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vestige.audits.verification import criteria
+from vestige.audits.verification import criteria, decisions
 from vestige.audits.verification.case import Case
 from vestige.audits.verification.contrasts import bound_of, proportion
-from vestige.audits.verification.influence import influence
 from vestige.audits.verification.residual import residuals_of
 from vestige.audits.verification.results import (
     Bound,
@@ -40,7 +39,7 @@ def decide(case: Case) -> ClaimVerdict:
         *criteria.control(case),
         *criteria.disclosure(case),
         *criteria.adequacy(case),
-        *influence(case, residuals),
+        *decisions.influence(case, residuals),
     ]
     verdict, decided_by = _decision(rules)
     shown = _in_order(rules, decided_by)

@@ -22,6 +22,8 @@ def observer(result: VerificationResult) -> str:
         *([plural(o.choice_probes, "decision task")] if o.choice_probes else []),
     ]
     parts = [
+        "sees what a user of the agent sees" if o.credentials == "user" else "sees all that the agent shows",
+        f"looks at {', '.join(CHANNELS[c] for c in o.channels)} alone" if o.channels is not None else "",
         f"{listing(asked)} an episode",
         f"{plural(o.adaptive_rounds, 'adaptive round')}" if o.adaptive_rounds else "no adaptive questions",
         "asked before the removal too" if o.warm else "",
@@ -29,6 +31,7 @@ def observer(result: VerificationResult) -> str:
         f"verbatim{', ' + ', '.join(o.normalisations) if o.normalisations else ' alone'}",
         "fragments put together over channels" if o.combine_fragments else "",
         f"{o.max_tokens} tokens a reply",
+        f"at most {o.token_budget} reply tokens an episode" if o.token_budget is not None else "",
         "stopping at any time by a mixture sequence"
         if o.stopping == "mixture"
         else "a fixed number of pairs",
@@ -105,7 +108,7 @@ def _limits(result: VerificationResult) -> Iterator[str]:
         + (" and one maintenance" if settings.maintain else "")
         + ". What surfaces later was not seen."
     )
-    if settings.correlated_policy == "permitted":
+    if settings.hints_kept:
         yield "What retained facts imply about the target is permitted and stands in the never-exposed arm too."
     yield (
         "Backups, other machines, providers' own logs and what people or other systems read before the removal were "

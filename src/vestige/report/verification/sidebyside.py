@@ -107,6 +107,7 @@ KINDS = {
     "unknown": "something never told",
     "summary": "request for a summary",
     "sibling": "sibling's own fact",
+    "second_source": "value of two sources",
     "sibling_recall": "recall question to a sibling",
     "reintroduction": "use after it was told anew",
     "correction": "question after the correction",

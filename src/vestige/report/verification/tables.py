@@ -287,6 +287,7 @@ def usefulness(result: VerificationResult) -> Table | None:
     for who, title in (
         ("user", "the user's other facts, and things never told"),
         ("sibling", "a sibling user's facts"),
+        ("second_source", "the value that another source still supports"),
     ):
         found = {u.condition: u for u in result.utility if u.who == who and u.success.n}
         if found:

@@ -24,6 +24,7 @@ from vestige.report.verification.evidence import PairExchanges, WaitedRow
 from vestige.report.verification.limits import coverage, exclusions, not_observed
 from vestige.report.verification.lines import mends, uncertain_episodes
 from vestige.report.verification.masking import Masker
+from vestige.report.verification.regression import regression
 from vestige.report.verification.sidebyside import ShownPair, side_by_side
 from vestige.report.verification.words import (
     CHANNELS,
@@ -163,7 +164,7 @@ def view(
         facts=_facts(result),
         open=tuple(f"{what}: {plural(n, 'episode')}" for what, n in waiting.items()),
         reach=_reach(result),
-        procedure=_some(tables.shifts(result)),
+        procedure=_some(regression(result), tables.shifts(result)),
         usefulness=_some(tables.usefulness(result), tables.collapse(result), tables.tasks(result)),
         timing=_some(timing),
         pairs=(),

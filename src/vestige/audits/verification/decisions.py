@@ -1,4 +1,7 @@
-"""The last rules: whether decisions still depend on what was removed, and whether a correction was taken up."""
+"""The rules on decisions: whether what the agent chooses still depends on what was removed.
+
+Source: DESIGN, Formulas: Verification, rule (4); of a correction, whether the replacement was taken up.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from vestige.audits.verification.case import Case
 from vestige.audits.verification.contrasts import lower_limit, upper_limit
+from vestige.audits.verification.criteria import percent, rule
 from vestige.audits.verification.results import Residual, RuleOutcome
-from vestige.audits.verification.rules import percent, rule
 from vestige.audits.verification.settings import TargetName
 
 __all__ = ["influence"]
