@@ -329,3 +329,86 @@ def test_choices_that_cannot_be_read_are_told_by_preference() -> None:
     (collapse,) = rules(claim_of(100, [*rest, *mute], targets=targets), "collapse")
     assert collapse.outcome == "unassessable"
     assert "exposed_removed: 100 of 100 choices of preference-2 could not be read" in collapse.reason
+
+
+# --- failures over several preferences: Holm
+
+
+def leaning(n: int, *more: int, **settings: Any) -> Any:
+    """A claim on one preference a number: how many of n pairs still choose its option where the twin does not.
+
+    The twins choose it in half of the other pairs, and so does the removed arm.
+    """
+    names = ("preference", "preference-2", "preference-3")[: len(more)]
+    found: list[Any] = []
+    for i in range(n):
+        found += [*base(i), *(seen(i, "exposed_unchanged", "answer", name, step=40) for name in names)]
+        for step, (name, count) in enumerate(zip(names, more, strict=True)):
+            for condition in CONDITIONS:
+                chosen = condition in ("exposed_unchanged", "sham_removal") or i % 2 == 0
+                if condition in ("exposed_removed", "never_exposed") and i < count:
+                    chosen = condition == "exposed_removed"
+                values = {"chosen": "favoured" if chosen else "other", "source": "schema"}
+                found.append(finding(i, condition, "action", values, step=30 + step, target=name))
+    return claim_of(n, found, targets=("nonce", *names), **settings)
+
+
+def adjusted(claim: Any) -> list[tuple[float, float]]:
+    found = [t.residual for t in claim.targets if t.residual is not None]
+    return [(round(r.p_beyond, 4), round(r.p_adjusted, 4)) for r in found]
+
+
+def test_a_failure_over_two_preferences_needs_its_adjusted_p_value() -> None:
+    """18 of 120 pairs lean by 0.15; the test beyond 0.1 has p = 0.034."""
+    alone = leaning(120, 18)
+    assert (alone.verdict, decided(alone)) == ("fails", "residual")
+    assert alone.targets[1].residual.p_adjusted is None
+    both = leaning(120, 18, 0)
+    ((p, after), (other, _)) = adjusted(both)
+    assert 0.025 < p < 0.05 < after == pytest.approx(2 * p, abs=1e-3)
+    assert other > 0.9
+    first, second = rules(both, "residual")[1:]
+    assert (first.outcome, second.outcome, both.verdict) == ("unassessable", "passes", "unassessable")
+    assert first.reason.endswith("adjusted for 2 preferences (Holm), not below 0.05")
+    assert f"{after:.3g} adjusted for 2 preferences" in first.reason and "run more pairs" in first.mend
+    assert "the option of preference was chosen" in both.statement
+
+
+def test_holm_steps_down() -> None:
+    """Once the clearest failure is taken out, the next one is adjusted for one preference fewer."""
+    claim = leaning(120, 60, 18, 18)
+    values = adjusted(claim)
+    assert values[0][0] < 1e-6
+    assert values[1][1] == values[2][1] == pytest.approx(2 * values[1][0], abs=1e-3)
+    assert [r.outcome for r in rules(claim, "residual")[1:]] == ["fails", "unassessable", "unassessable"]
+    assert claim.rules[claim.decided_by].target == "preference"
+    two = leaning(120, 60, 18)
+    assert [r.outcome for r in rules(two, "residual")[1:]] == ["fails", "fails"]
+
+
+def test_passing_is_adjusted_by_nothing() -> None:
+    claim = leaning(120, 0, 0, 0)
+    assert claim.verdict == "limited_evidence"
+    residuals = [t.residual for t in claim.targets if t.residual is not None]
+    assert len({r.p_value for r in residuals}) == 1 and len({r.interval for r in residuals}) == 1
+    assert residuals[0].interval == leaning(120, 0).targets[1].residual.interval
+
+
+def test_a_confirmed_disclosure_is_a_fact_and_no_test() -> None:
+    claim = leaning(60, 0, 0)
+    assert claim.verdict != "fails"
+    found = [f for i in range(60) for f in deciding(i, i % 2 == 0)]
+    found.append(seen(5, "exposed_removed", "answer", "preference-2"))
+    leaked = claim_of(60, found, targets=("nonce", "preference", "preference-2"))
+    assert (leaked.verdict, decided(leaked)) == ("fails", "disclosure")
+
+
+def test_a_sequence_is_adjusted_by_its_any_time_p_values() -> None:
+    mixture = {"observer": {"stopping": "mixture"}}
+    alone = leaning(300, 46, **mixture)
+    assert (alone.verdict, decided(alone)) == ("fails", "residual")
+    both = leaning(300, 46, 0, **mixture)
+    ((p, after), _) = adjusted(both)
+    assert p < 0.05 < after == pytest.approx(2 * p, abs=1e-3)
+    assert both.verdict == "unassessable"
+    assert leaning(300, 150, 0, **mixture).verdict == "fails"

@@ -15,6 +15,8 @@ from vestige.audits.verification.settings import TargetName
 
 __all__ = ["influence"]
 
+_MORE = "run more pairs; `vestige plan` says how many"
+
 
 def influence(case: Case, residuals: Mapping[TargetName, Residual]) -> Iterator[RuleOutcome]:
     """(4) Whether decisions still depend on what was removed; of a correction, whether the new value was taken up."""
@@ -37,7 +39,6 @@ def influence(case: Case, residuals: Mapping[TargetName, Residual]) -> Iterator[
 
 def _residual(case: Case, target: TargetName, residual: Residual | None) -> RuleOutcome:
     margin = case.settings.margin
-    more = "run more pairs; `vestige plan` says how many"
     if residual is None or residual.value is None:
         reason = residual.reason if residual is not None else "no decision task was answered"
         return rule(4, "residual", "unassessable", reason, "ask decision tasks in every arm", target)
@@ -53,11 +54,25 @@ def _residual(case: Case, target: TargetName, residual: Residual | None) -> Rule
         case "inside":
             return rule(4, "residual", "passes", reason, target=target)
         case "outside":
-            return rule(4, "residual", "fails", f"{reason}: wholly outside", target=target)
+            return _outside(case, target, residual, f"{reason}: wholly outside")
         case "straddles":
-            return rule(4, "residual", "unassessable", f"{reason}: too wide", more, target)
+            return rule(4, "residual", "unassessable", f"{reason}: too wide", _MORE, target)
         case _:
-            return rule(4, "residual", "unassessable", reason, more, target)
+            return rule(4, "residual", "unassessable", reason, _MORE, target)
+
+
+def _outside(case: Case, target: TargetName, residual: Residual, reason: str) -> RuleOutcome:
+    """Of one preference the interval decides; of several, the p-value adjusted for their number."""
+    adjusted, alpha = residual.p_adjusted, case.settings.alpha
+    if adjusted is None:
+        return rule(4, "residual", "fails", reason, target=target)
+    reason += (
+        f"; p = {residual.p_beyond:.3g} of lying beyond the margin, {adjusted:.3g} adjusted for "
+        f"{len(case.acting)} preferences (Holm)"
+    )
+    if adjusted < alpha:
+        return rule(4, "residual", "fails", reason, target=target)
+    return rule(4, "residual", "unassessable", f"{reason}, not below {alpha:g}", _MORE, target)
 
 
 def _adoption(case: Case) -> RuleOutcome:

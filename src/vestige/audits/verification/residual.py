@@ -11,6 +11,7 @@ from vestige.audits.verification.contrasts import bootstrap_beside, contrast, pr
 from vestige.audits.verification.results import Proportion, Residual, Shift
 from vestige.audits.verification.settings import Condition, TargetName, VerificationSettings, kind_of
 from vestige.audits.verification.tally import AFTER, Tally
+from vestige.stats import holm
 
 __all__ = ["residuals_of", "shifts_of"]
 
@@ -20,12 +21,21 @@ ShiftName = Literal["sham_action", "sham_disclosure", "sham_utility", "reset_act
 def residuals_of(case: Case) -> dict[TargetName, Residual]:
     """Of each preference that the claim is about: action rate(exposed_removed) − action rate(never_exposed).
 
-    One value a pair: one decision task gives yes/no values (Tango); two, one for each option order, a mean (t).
+    One value a pair: one decision task gives yes/no values (Tango); two, one for each option order, a mean (t). Of
+    several, that *some* decision still depends on what was removed is told by p-values adjusted over all of them
+    (Holm); that none does must be shown for each, and is adjusted by nothing.
     """
-    return {target: _residual(case, target) for target in case.acting}
+    found: dict[TargetName, tuple[Residual, float]] = {t: _residual(case, t) for t in case.acting}
+    adjusted = holm(p for _, p in found.values())
+    out: dict[TargetName, Residual] = {}
+    for (target, (residual, p)), after in zip(found.items(), adjusted, strict=True):
+        told = {"p_beyond": p, "p_adjusted": after} if len(found) > 1 else {}
+        out[target] = residual.model_copy(update=told)
+    return out
 
 
-def _residual(case: Case, target: TargetName) -> Residual:
+def _residual(case: Case, target: TargetName) -> tuple[Residual, float]:
+    """The residual, and the p-value of its lying beyond the margin."""
     settings = case.settings
     rates: dict[Condition, dict[str, float]] = {c: case.action_rates(c, target) for c in settings.conditions}
     removed, never = rates.get("exposed_removed", {}), rates.get("never_exposed", {})
@@ -39,7 +49,7 @@ def _residual(case: Case, target: TargetName) -> Residual:
     if not reason and not found.rejected and _inside(found.guarded, settings.margin):
         reason = "the interval lies inside the margin, but the exact test beside it does not reject a larger difference"
     shares: dict[Condition, Proportion] = {c: _rate(by_pair, settings) for c, by_pair in rates.items()}
-    return Residual(
+    residual = Residual(
         value=found.value,
         n=found.n,
         interval=found.interval,
@@ -51,6 +61,7 @@ def _residual(case: Case, target: TargetName) -> Residual:
         rates=shares,
         bootstrap=bootstrap_beside(removed, never, case.tally.pairs, settings, case.brief.analysis_seed),
     )
+    return residual, found.beyond
 
 
 def _inside(interval: tuple[float, float], margin: float) -> bool:

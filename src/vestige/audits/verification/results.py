@@ -81,6 +81,11 @@ class Residual(Record):
     """tango, t, t over clusters, or sequence."""
     position: Literal["inside", "outside", "straddles", "not_assessable"]
     """Of the interval to (−δ, δ)."""
+    p_beyond: float | None = None
+    """Of the one-sided test that the difference lies beyond the margin, where several preferences were removed."""
+    p_adjusted: float | None = None
+    """The same, adjusted over all preferences (Holm): a failure needs it below α. None: a single one is decided by its
+    interval."""
     reason: str = ""
     """Why nothing can be concluded, or what the lost pairs make of the interval; empty: nothing to say."""
     rates: dict[Condition, Proportion]
