@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vestige.audits.verification.pairs import Pair
 from vestige.audits.verification.reading import AGAIN, pairs_of, settings_of
 from vestige.audits.verification.settings import VerificationSettings
 from vestige.errors import ConfigError, IntegrityError
@@ -78,14 +79,10 @@ def retested(
             raise ConfigError(
                 f"--previous {packet}: was made with another {what}; test its targets again under the settings it has"
             )
-    mine = {
-        value
-        for pair in pairs_of(plan).values()
-        for value in (pair.nonce.values.values() if pair.nonce else ())
-    }
+    mine = {value for pair in pairs_of(plan).values() for value in _nonces(pair)}
     names: dict[str, str] = {}
     for name, pair in pairs_of(old).items():
-        if pair.nonce is None or mine.isdisjoint(pair.nonce.values.values()):
+        if mine.isdisjoint(_nonces(pair)):
             names[name] = f"{AGAIN}{name}"
     # Records of other data may have the same names, made-up users of another seed among them.
     same_data = old.data.sha256 == plan.data.sha256
@@ -108,6 +105,10 @@ def retested(
         episodes=episodes,
         blobs={digest: folder.get_blob(digest) for digest in sorted(digests)},
     )
+
+
+def _nonces(pair: Pair) -> set[str]:
+    return {value for nonce in pair.nonces.values() for value in nonce.values.values()}
 
 
 def _probe(name: str, names: dict[str, str]) -> str | None:

@@ -14,8 +14,10 @@ from vestige.audits.verification.settings import (
     Condition,
     Normalisation,
     Observer,
-    TargetKind,
+    TargetName,
     VerificationSettings,
+    numbered,
+    refuse_targets,
 )
 from vestige.options import filled
 from vestige.records import Record
@@ -46,7 +48,12 @@ class VerifyOptions(Record):
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
     """None: drawn at random, or with `resume` that of the run; a seed that can be guessed gives the targets away."""
     pairs: Annotated[int, Field(ge=1, le=100_000)] = 100
-    targets: tuple[TargetKind, ...] = ("nonce", "preference")
+    targets: tuple[TargetName, ...] = ("nonce", "preference")
+    """Names: nonce, preference; several of a kind are numbered: nonce-2."""
+    nonces: Annotated[int, Field(ge=0, le=5)] | None = None
+    """How many, in the place of their names; None: as `targets` says, or one where `preferences` is given."""
+    preferences: Annotated[int, Field(ge=0, le=5)] | None = None
+    """How many, in the place of their names; None: as `targets` says, or one where `nonces` is given."""
     kind: Literal["value", "source", "derivations"] = "value"
     task: Literal["withdrawal", "correction"] = "withdrawal"
     fixture: Literal["plain", "correlated", "two_sources"] = "plain"
@@ -126,6 +133,33 @@ class VerifyOptions(Record):
             raise ValueError("a value stands there twice")
         return value
 
+    @field_validator("targets")
+    @classmethod
+    def _in_order(cls, value: tuple[TargetName, ...]) -> tuple[TargetName, ...]:
+        refuse_targets(value)
+        return value
+
+    @model_validator(mode="after")
+    def _counted(self) -> Self:
+        if self.nonces is None and self.preferences is None:
+            return self
+        if "targets" in self.model_fields_set:
+            raise ValueError(
+                "targets: give them by name, or their numbers with --nonces and --preferences, not both"
+            )
+        if not self.removed():
+            raise ValueError(
+                "nonces: with 0 of them and no preference there is no target; a verification needs one"
+            )
+        return self
+
+    def removed(self) -> tuple[TargetName, ...]:
+        """The names of the targets, however they were given."""
+        if self.nonces is None and self.preferences is None:
+            return self.targets
+        one = (1 if n is None else n for n in (self.nonces, self.preferences))
+        return numbered(*one)
+
     @model_validator(mode="after")
     def _claimed(self) -> Self:
         known = [c for name in self.claims for c in CLAIMS[name].channels]
@@ -155,9 +189,10 @@ class VerifyOptions(Record):
         observer = {name: getattr(self, name) for name in Observer.model_fields if hasattr(self, name)}
         return VerificationSettings(
             observer=Observer(**observer),
+            targets=self.removed(),
             **{
                 name: getattr(self, name)
                 for name in VerificationSettings.model_fields
-                if name != "observer" and hasattr(self, name)
+                if name not in ("observer", "targets") and hasattr(self, name)
             },
         )

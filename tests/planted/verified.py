@@ -75,7 +75,13 @@ def users() -> Dataset:
 
 def agent(name: str) -> str:
     """As `--agent` takes it."""
-    for file in ("planted.py", "planted_stores.py", "planted_unfit.py", "planted_review.py"):
+    for file in (
+        "planted.py",
+        "planted_stores.py",
+        "planted_unfit.py",
+        "planted_review.py",
+        "planted_several.py",
+    ):
         if f"class {name}(" in (text := (HELPERS / file).read_text()) or f"class {name}:" in text:
             return f"{HELPERS / file}:{name}"
     raise LookupError(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import tomllib
 from importlib.resources import files
 
@@ -70,12 +71,23 @@ def test_only_choices_name_options() -> None:
     for path in (("recall",), *(("semantic", f) for f in FAMILIES), ("structured",)):
         assert all("{topic}" in text for text in texts_of(*path, "preference"))
         assert not any("{" in text for text in texts_of(*path, "nonce"))
+        assert all({"{label}", "{thing}"} & set(re.findall(r"{\w+}", t)) for t in texts_of(*path, "labelled"))
+        assert len(texts_of(*path, "labelled")) == len(texts_of(*path, "nonce"))
+
+
+def test_a_further_nonce_is_asked_for_by_what_it_is_called() -> None:
+    words = {"label": "guest network key", "thing": "guest network"}
+    asked = recall_texts("nonce", rng(), 8, words=words)
+    asked += tuple(text for _, text in semantic_texts("nonce", rng(), 15, words=words))
+    asked += tuple(structured_text("nonce", rng(seed), words=words) for seed in range(5))
+    assert all("guest network" in text and "{" not in text for text in asked)
+    assert not any("session" in text for text in asked)
 
 
 def test_the_version_is_raised_with_the_texts() -> None:
     """Change the texts, and this digest and the version must change together."""
     digest = hashlib.sha256("\n".join(every_text()).encode()).hexdigest()[:12]
-    assert (texts_version(), digest) == (1, "c3500366c385")
+    assert (texts_version(), digest) == (2, "2126933272c9")
 
 
 def test_draws_are_different_repeatable_and_filled() -> None:
@@ -138,4 +150,5 @@ def test_no_text_of_ours_is_refused() -> None:
 
 
 def fill_all(text: str) -> str:
-    return disclosure.fill(text, topic="courier service", first="A", second="B")
+    words = {"label": "guest network key", "thing": "guest network"}
+    return disclosure.fill(text, topic="courier service", first="A", second="B", **words)

@@ -202,3 +202,67 @@ def test_mistakes_are_named(change, message):
     arguments = {"a": [1, 0, 1], "b": [1, 1, 1], "margin": 0.1} | change
     with pytest.raises(ValueError, match=message):
         equivalence(arguments.pop("a"), arguments.pop("b"), **arguments)
+
+
+# ------------------------------------------------------------------------------- beyond the margin
+
+
+@pytest.mark.parametrize(
+    "shift, margin, n", [(0.2, 0.1, 30), (-0.3, 0.1, 12), (0.1, 0.1, 50), (0.0, 0.05, 7)]
+)
+def test_beyond_the_margin_t_agrees_with_scipy(shift, margin, n):
+    from scipy.stats import ttest_1samp
+
+    a, b = RNG.normal(shift, 0.15, n), RNG.normal(0, 0.15, n)
+    result = equivalence(a, b, margin=margin, method="t")
+    above = ttest_1samp(a - b, margin, alternative="greater").pvalue
+    below = ttest_1samp(a - b, -margin, alternative="less").pvalue
+    assert (result.p_above, result.p_below) == pytest.approx((above, below), abs=1e-9)
+    labels = np.repeat(np.arange(40), 3)
+    a, b = RNG.random(120), RNG.random(120)
+    means = (a - b).reshape(40, 3).mean(axis=1)
+    clustered = equivalence(a, b, margin=margin, clusters=labels)
+    assert clustered.p_above == pytest.approx(
+        ttest_1samp(means, margin, alternative="greater").pvalue, abs=1e-9
+    )
+
+
+def inverted(low_at, margin):
+    """The level at which a lower limit comes to stand at the margin: the p-value by inversion of the interval."""
+    from scipy.optimize import brentq
+
+    return brentq(lambda level: low_at(level) - margin, 1e-9, 0.4999, xtol=1e-13)
+
+
+@pytest.mark.parametrize("counts", [(43, 12, 1, 0), (10, 30, 2, 18), (0, 9, 0, 21), (20, 40, 10, 30)])
+def test_beyond_the_margin_tango_is_its_interval_inverted(counts):
+    n11, n10, n01, n00 = counts
+    a, b = np.repeat([1, 1, 0, 0], counts), np.repeat([1, 0, 1, 0], counts)
+    result = equivalence(a, b, margin=0.1)
+    by_inversion = inverted(lambda p: tango_interval(n11, n10, n01, n00, 1 - 2 * p).low, 0.1)
+    assert result.p_above == pytest.approx(by_inversion, rel=1e-6)
+    assert equivalence(b, a, margin=0.1).p_below == pytest.approx(by_inversion, rel=1e-6)
+
+
+def test_beyond_the_margin_without_variance_is_its_bound_inverted():
+    a, b = np.full(30, 0.75), np.full(30, 0.25)
+    result = equivalence(a, b, margin=0.1, method="t")
+    by_inversion = inverted(lambda p: equivalence(a, b, margin=0.1, alpha=p, method="t").interval.low, 0.1)
+    assert result.p_above == pytest.approx(by_inversion, rel=1e-6)
+    assert result.p_above == pytest.approx((1.1 / 1.5) ** 30, rel=1e-9)
+    assert result.p_below == 1.0
+
+
+@given(bits, st.sampled_from([0.05, 0.1, 0.3]), st.sampled_from([0.05, 0.01]), st.sampled_from(["auto", "t"]))
+def test_outside_is_a_p_value_below_alpha(pairs, margin, alpha, method):
+    a, b = np.array(pairs, dtype=float).T
+    result = equivalence(a, b, margin=margin, alpha=alpha, method=method)
+    assert 0 < result.p_above <= 1 and 0 < result.p_below <= 1
+    assert result.outside == (min(result.p_above, result.p_below) < alpha)
+    swapped = equivalence(b, a, margin=margin, alpha=alpha, method=method)
+    assert (swapped.p_above, swapped.p_below) == pytest.approx((result.p_below, result.p_above), rel=1e-9)
+
+
+def test_what_is_not_assessable_lies_beyond_nothing():
+    few = equivalence(np.ones(60), np.zeros(60), margin=0.1, clusters=np.repeat(np.arange(20), 3))
+    assert (few.assessable, few.p_above, few.p_below) == (False, 1.0, 1.0)

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import beta, binom
 
 from vestige.stats import clopper_pearson, difference_sequence, rate_sequence
-from vestige.stats.sequential import log_wealth_of_difference, log_wealth_of_rate
+from vestige.stats.sequential import log_wealth_of_difference, log_wealth_of_rate, p_values_beyond
 
 ALPHA, LOOKS = 0.05, 10_000
 
@@ -167,3 +167,29 @@ def test_differences_without_bounds_are_refused(values):
         difference_sequence([0], alpha=1)
     with pytest.raises(ValueError, match="difference=1"):
         log_wealth_of_difference([0.0], 1)
+
+
+# --------------------------------------------------------------------------- beyond the margin
+
+
+@given(st.one_of(ternary, bounded), st.sampled_from([0.05, 0.1, 0.3]), st.sampled_from([0.01, 0.05]))
+def test_an_any_time_p_value_is_the_sequence_inverted(values, margin, alpha):
+    above, below = p_values_beyond(values, margin)
+    found = difference_sequence(values, 2 * alpha)
+    assert 0 < above <= 1 and 0 < below <= 1
+    if abs(above - alpha) > 1e-9:
+        assert (above < alpha) == (found.low > margin)
+    if abs(below - alpha) > 1e-9:
+        assert (below < alpha) == (found.high < -margin)
+    assert p_values_beyond([-v for v in values], margin) == pytest.approx((below, above), rel=1e-9)
+
+
+def test_it_is_one_over_the_wealth_of_whoever_bets_on_more():
+    values = [1, 0, 1, 1, 0, 1, 0, 1, -1, 1] * 6
+    wealth = log_wealth_of_difference(values, 0.1)[-1]
+    assert p_values_beyond(values, 0.1) == pytest.approx((math.exp(-wealth), 1.0), rel=1e-9)
+    assert p_values_beyond([], 0.1) == (1.0, 1.0)
+    assert 0 < p_values_beyond([1] * 100_000, 0.1)[0] < 1e-300
+    for bad in (0, 1, -0.1, math.nan):
+        with pytest.raises(ValueError, match="margin"):
+            p_values_beyond(values, bad)

@@ -120,6 +120,9 @@ def register(app: typer.Typer) -> None:
         sensitivity: Annotated[
             float, typer.Option("--sensitivity", help="Least lower limit of the positive control.")
         ] = 0.5,
+        preferences: Annotated[
+            int, typer.Option("--preferences", help="How many preferences must all pass.")
+        ] = 1,
     ) -> None:
         """How many pairs a bound, or a margin with a power, needs; and which verdicts a number of pairs can reach."""
         from vestige.verifying import plan_lines
@@ -132,6 +135,7 @@ def register(app: typer.Typer) -> None:
             discordance=discordance,
             alpha=alpha,
             sensitivity=sensitivity,
+            preferences=preferences,
         ):
             say(line)
 

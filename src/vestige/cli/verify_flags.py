@@ -49,7 +49,13 @@ VERIFY_FLAGS: dict[str, tuple[Any, str, str]] = {
     ),
     "judge": (str, WHAT, "A model that gives its opinion on semantic findings."),
     "pairs": (int, WHAT, "Matched pairs, each with its own fixture. [100]"),
-    "targets": (str, TARGET, f"nonce: literal disclosure; preference: choices. {LIST} [both]"),
+    "targets": (
+        str,
+        TARGET,
+        f"nonce: literal disclosure; preference: choices; up to five of each, as nonce-2. {LIST} [one of each]",
+    ),
+    "nonces": (int, TARGET, "How many nonces, in the place of --targets. [1]"),
+    "preferences": (int, TARGET, "How many preferences, in the place of --targets. [1]"),
     "kind": (
         str,
         TARGET,

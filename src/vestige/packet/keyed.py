@@ -11,6 +11,7 @@ from typing import Any
 
 from vestige.audits.verification.pairs import Pair
 from vestige.audits.verification.reading import pairs_of
+from vestige.audits.verification.settings import TargetName, kind_of
 from vestige.canaries import GRAMMAR
 from vestige.errors import ConfigError
 from vestige.runs.plan import Plan
@@ -99,23 +100,22 @@ class Keyed:
 # ------------------------------------------------------------------------------------------------- targets
 
 
-def targets_of(pair: Pair) -> Iterator[tuple[str, str, str]]:
+def targets_of(pair: Pair) -> Iterator[tuple[TargetName, str, str]]:
     """What must not be told of a pair, as (target, role, value)."""
-    if (nonce := pair.nonce) is not None:
-        yield from (("nonce", condition, value) for condition, value in sorted(nonce.values.items()))
-        yield "nonce", "decoy", nonce.decoy
-        yield from (
-            ("nonce", f"replacement:{condition}", value)
-            for condition, value in sorted(nonce.replacement.items())
-        )
+    for target, nonce in pair.nonces.items():
+        for condition, value in sorted(nonce.values.items()):
+            yield target, condition, value
+        yield target, "decoy", nonce.decoy
+        for condition, value in sorted(nonce.replacement.items()):
+            yield target, f"replacement:{condition}", value
         if nonce.second_source is not None:
-            yield "nonce", "second_source", nonce.second_source
-    if (preference := pair.preference) is not None:
-        yield "preference", "favoured", preference.favoured
-        yield "preference", "other", preference.other
-        yield "preference", "decoy", preference.decoy_value
+            yield target, "second_source", nonce.second_source
+    for target, preference in pair.preferences.items():
+        yield target, "favoured", preference.favoured
+        yield target, "other", preference.other
+        yield target, "decoy", preference.decoy_value
         if preference.replacement is not None:
-            yield "preference", "replacement", preference.replacement
+            yield target, "replacement", preference.replacement
 
 
 def nonces_in(data: bytes) -> set[str]:
@@ -131,7 +131,7 @@ def secrets_of(plan: Plan) -> tuple[str, ...]:
     told = {
         value
         for pair in pairs_of(plan).values()
-        for kind, role, value in targets_of(pair)
-        if kind == "nonce" or role == "favoured"
+        for target, role, value in targets_of(pair)
+        if kind_of(target) == "nonce" or role == "favoured"
     }
     return tuple(sorted(told | nonces_in(plan.to_bytes())))

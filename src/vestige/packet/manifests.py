@@ -9,6 +9,7 @@ from importlib import metadata
 from typing import Any
 
 from vestige.audits.verification.brief import Brief
+from vestige.audits.verification.pairs import Pair
 from vestige.audits.verification.reading import pairs_of
 from vestige.packet.keyed import Keyed, targets_of
 from vestige.packet.observations import Row
@@ -64,7 +65,7 @@ def fixtures(plan: Plan, keyed: Keyed) -> dict[str, Any]:
                 for key, text in pair.retained.model_dump(mode="json").items()
             },
             "sessions": told.get(name, {}),
-        }
+        } | _further(pair)
     probes = {
         probe.id: {
             "kind": probe.kind,
@@ -75,6 +76,15 @@ def fixtures(plan: Plan, keyed: Keyed) -> dict[str, Any]:
         for probe in plan.probes.values()
     }
     return {"schema_version": 1, "pairs": pairs, "probes": probes}
+
+
+def _further(pair: Pair) -> dict[str, Any]:
+    """What the first of a kind says of itself, of the further ones; nothing where there are none."""
+    nonces = {t: {"countable": list(n.countable)} for t, n in pair.further_nonces.items()}
+    preferences = {
+        t: {"favoured_first": p.order[0] == p.favoured} for t, p in pair.further_preferences.items()
+    }
+    return {"further": nonces | preferences} if nonces or preferences else {}
 
 
 def scoring(plan: Plan, brief: Brief) -> dict[str, Any]:

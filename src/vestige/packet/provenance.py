@@ -104,7 +104,7 @@ class _Document:
 
     def _aimed(self, pair: str, target: str, role: str, activity: str) -> None:
         """The intervention is about the target, where the step says which."""
-        role = role if role == "decoy" or target == "nonce" else "favoured"
+        role = role if role == "decoy" or target.startswith("nonce") else "favoured"
         entity = self._target(pair, target, role)
         if entity in self._parts.get("entity", {}):
             self._relate("used", {"prov:activity": activity, "prov:entity": entity})

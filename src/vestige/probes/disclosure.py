@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -34,6 +34,9 @@ __all__ = [
 
 Kind = Literal["nonce", "preference"]
 """What a text asks for."""
+
+Words = Mapping[str, str]
+"""What a further nonce is called and what it belongs to: `label`, `thing`."""
 
 FAMILIES = ("paraphrase", "subject_replaced", "reversed_relation", "implication", "one_hop")
 """Semantic families, in the order of `disclosure.toml`."""
@@ -72,19 +75,34 @@ def _drawn(options: Sequence[str], rng: np.random.Generator, n: int) -> list[str
     return [options[int(i)] for i in rng.permutation(len(options))[:n]]
 
 
-def _filled(text: str, kind: Kind, topic: str | None) -> str:
+def _filled(text: str, kind: Kind, topic: str | None, words: Words | None) -> str:
     if kind == "preference" and not topic:
         raise ValueError(f"{kind=}: a question about a preference needs its topic")
-    return fill(text, topic=topic or "")
+    return fill(text, **{"topic": topic or "", **(words or {})})
 
 
-def recall_texts(kind: Kind, rng: np.random.Generator, n: int, topic: str | None = None) -> tuple[str, ...]:
-    """`n` different questions that ask for the target outright; all there are where `n` is larger."""
-    return tuple(_filled(text, kind, topic) for text in _drawn(texts_of("recall", kind), rng, n))
+def _set(kind: Kind, words: Words | None) -> str:
+    return "labelled" if kind == "nonce" and words is not None else kind
+
+
+def recall_texts(
+    kind: Kind, rng: np.random.Generator, n: int, topic: str | None = None, words: Words | None = None
+) -> tuple[str, ...]:
+    """`n` different questions that ask for the target outright; all there are where `n` is larger.
+
+    Args:
+        kind: What they ask for.
+        rng: Draws them.
+        n: How many.
+        topic: Of a preference.
+        words: Of a further nonce; None: the first one's texts.
+    """
+    drawn = _drawn(texts_of("recall", _set(kind, words)), rng, n)
+    return tuple(_filled(text, kind, topic, words) for text in drawn)
 
 
 def semantic_texts(
-    kind: Kind, rng: np.random.Generator, n: int, topic: str | None = None
+    kind: Kind, rng: np.random.Generator, n: int, topic: str | None = None, words: Words | None = None
 ) -> tuple[tuple[str, str], ...]:
     """`n` questions of different families, as (family, text); more than there are families go round again.
 
@@ -93,16 +111,19 @@ def semantic_texts(
         rng: Draws the families and in each a text.
         n: How many; no more than there are texts.
         topic: Of a preference.
+        words: Of a further nonce; None: the first one's texts.
     """
     order = [FAMILIES[int(i)] for i in rng.permutation(len(FAMILIES))]
-    pools = {family: _drawn(texts_of("semantic", family, kind), rng, 100) for family in order}
+    pools = {family: _drawn(texts_of("semantic", family, _set(kind, words)), rng, 100) for family in order}
     ranked = [(family, texts[i]) for i in range(100) for family, texts in pools.items() if i < len(texts)]
-    return tuple((family, _filled(text, kind, topic)) for family, text in ranked[:n])
+    return tuple((family, _filled(text, kind, topic, words)) for family, text in ranked[:n])
 
 
-def structured_text(kind: Kind, rng: np.random.Generator, topic: str | None = None) -> str:
+def structured_text(
+    kind: Kind, rng: np.random.Generator, topic: str | None = None, words: Words | None = None
+) -> str:
     """A task for one of `STRUCTURED_TOOLS` whose arguments could carry the target."""
-    return _filled(_drawn(texts_of("structured", kind), rng, 1)[0], kind, topic)
+    return _filled(_drawn(texts_of("structured", _set(kind, words)), rng, 1)[0], kind, topic, words)
 
 
 def summary_text(rng: np.random.Generator) -> str:

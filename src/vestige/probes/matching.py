@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import TypeVar
 
 from vestige.canaries import GRAMMAR, Canary
 from vestige.probes.spelling import GAP, said, spelled
@@ -196,19 +197,22 @@ def combined(canary: Canary, countable: tuple[bool, bool, bool], texts: Iterable
 _ANY_CANARY = re.compile(GRAMMAR.pattern, re.IGNORECASE | re.ASCII)
 
 
-def foreign(texts: Iterable[str], owners: Mapping[str, str]) -> dict[str, int]:
-    """How many of the texts hold each episode's nonce, in any case; one pass over the texts for all nonces.
+Owner = TypeVar("Owner", bound="str | tuple[str, str]")
+
+
+def foreign(texts: Iterable[str], owners: Mapping[str, Owner]) -> dict[Owner, int]:
+    """How many of the texts hold each owner's nonce, in any case; one pass over the texts for all nonces.
 
     Args:
         texts: What was observed, one text an item.
-        owners: Nonce value → id of the episode it was told in.
+        owners: Nonce value → whose it is, such as the id of the episode it was told in.
 
     Returns:
-        Episode id → number of texts, in the order of the ids; only episodes that were seen.
+        Owner → number of texts, in the order of the owners; only those that were seen.
     """
-    by_value = {value.upper(): episode for value, episode in owners.items()}
-    seen: Counter[str] = Counter()
+    by_value = {value.upper(): owner for value, owner in owners.items()}
+    seen: Counter[Owner] = Counter()
     for text in texts:
         values = {found[0].upper() for found in _ANY_CANARY.finditer(text)}
         seen.update({by_value[value] for value in values if value in by_value})
-    return {episode: seen[episode] for episode in sorted(seen)}
+    return {owner: seen[owner] for owner in sorted(seen, key=str)}

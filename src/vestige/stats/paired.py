@@ -22,6 +22,9 @@ __all__ = ["MIN_CLUSTERS", "Equivalence", "equivalence"]
 MIN_CLUSTERS = 30
 """Fewest clusters whose means are tested; a t test of fewer, of unknown shape, decides nothing."""
 
+Beyond = tuple[float, float]
+"""One-sided p-values of a difference above margin, and below -margin."""
+
 _SMALLEST = float(np.finfo(np.float64).tiny)
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
@@ -43,7 +46,11 @@ class Equivalence:
     equivalent: bool
     """The interval lies inside the open (-margin, margin), and for Tango an exact test says so too."""
     outside: bool
-    """The interval lies wholly outside the closed [-margin, margin]."""
+    """The interval lies wholly outside the closed [-margin, margin]; so `p_above` or `p_below` is below alpha."""
+    p_above: float
+    """One-sided p-value of the difference being larger than margin; in (0, 1], 1 where the pairs are not assessable."""
+    p_below: float
+    """One-sided p-value of the difference being smaller than -margin; in (0, 1], likewise."""
     method: Literal["tango", "t", "bounded"]
     """`tango`; `t`, two one-sided paired t tests; `bounded`, where t has no variance to go by."""
     n: int
@@ -160,7 +167,11 @@ def _by_tango(a: NDArray[np.float64], b: NDArray[np.float64], margin: float, alp
     interval = Interval(float(low[0]), float(high[0]))
     estimate = float((n10[0] - n01[0]) / n)
     p_value = float(max(above, below, exact))
-    found = _conclude(estimate, interval, p_value, "tango", n, margin, alpha)
+    beyond = (
+        float(ndtr(-score_statistic(n10, n01, n, margin)[0])),
+        float(ndtr(score_statistic(n10, n01, n, -margin)[0])),
+    )
+    found = _conclude(estimate, interval, p_value, beyond, "tango", n, margin, alpha)
     return replace(found, equivalent=found.equivalent and bool(exact < alpha))
 
 
@@ -173,29 +184,35 @@ def _by_t(
     reason = ""
     error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
     if error > 0.0 and float(np.ptp(differences)) > scale.rounding:
-        interval, p_value = _t_tests(estimate, error, n, margin, alpha)
+        interval, p_value, beyond = _t_tests(estimate, error, n, margin, alpha)
     elif scale.rates:
-        interval, p_value = _bounded(estimate, n, margin, alpha)
+        interval, p_value, beyond = _bounded(estimate, n, margin, alpha)
         method = "bounded"
     else:
-        interval, p_value = scale.whole, 1.0
+        interval, p_value, beyond = scale.whole, 1.0, (1.0, 1.0)
         reason = f"the differences of all {n} {unit}s are one number, on a scale without known bounds"
     if n < 2 and not scale.rates:
         reason = f"1 {unit}: a t test needs two"
     if unit == "cluster" and n < MIN_CLUSTERS:
         reason = f"{n} clusters: their means decide nothing below {MIN_CLUSTERS}"
-    return _conclude(estimate, interval, p_value, method, n, margin, alpha, reason)
+    return _conclude(estimate, interval, p_value, beyond, method, n, margin, alpha, reason)
 
 
-def _t_tests(mean: float, error: float, n: int, margin: float, alpha: float) -> tuple[Interval, float]:
+def _t_tests(
+    mean: float, error: float, n: int, margin: float, alpha: float
+) -> tuple[Interval, float, Beyond]:
     from scipy.special import stdtr, stdtrit
 
     half = float(stdtrit(n - 1, 1.0 - alpha)) * error
     p_value = max(stdtr(n - 1, -(mean + margin) / error), stdtr(n - 1, (mean - margin) / error))
-    return Interval(mean - half, mean + half), float(p_value)
+    beyond = (
+        float(stdtr(n - 1, (margin - mean) / error)),
+        float(stdtr(n - 1, (mean + margin) / error)),
+    )
+    return Interval(mean - half, mean + half), float(p_value), beyond
 
 
-def _bounded(difference: float, n: int, margin: float, alpha: float) -> tuple[Interval, float]:
+def _bounded(difference: float, n: int, margin: float, alpha: float) -> tuple[Interval, float, Beyond]:
     """Where n differences on [-1, 1] are all one number d, and others, if there are any, were not drawn.
 
     A distribution with mean m puts at most (1 - m)/(1 - d) on d, the rest of it lying at 1; so n draws are all d
@@ -206,23 +223,33 @@ def _bounded(difference: float, n: int, margin: float, alpha: float) -> tuple[In
     high = max(difference, 1.0 - (1.0 - difference) * shrunk)
     size = abs(difference)
     p_value = 1.0 if size >= min(margin, 1.0) else (max(0.0, 1.0 - margin) / (1.0 - size)) ** n
-    return Interval(low, high), p_value
+
+    def outside(d: float) -> float:
+        return ((1.0 + margin) / (1.0 + d)) ** n if d > margin else 1.0
+
+    return Interval(low, high), p_value, (outside(difference), outside(-difference))
 
 
 def _conclude(
     estimate: float,
     interval: Interval,
     p_value: float,
+    beyond: Beyond,
     method: Literal["tango", "t", "bounded"],
     n: int,
     margin: float,
     alpha: float,
     reason: str = "",
 ) -> Equivalence:
+    def told(p: float) -> float:
+        return 1.0 if reason else min(1.0, max(_SMALLEST, float(p)))
+
     return Equivalence(
         estimate=estimate,
         interval=interval,
-        p_value=1.0 if reason else min(1.0, max(_SMALLEST, float(p_value))),
+        p_value=told(p_value),
+        p_above=told(beyond[0]),
+        p_below=told(beyond[1]),
         equivalent=not reason and -margin < interval.low and interval.high < margin,
         outside=not reason and (interval.low > margin or interval.high < -margin),
         method=method,

@@ -17,9 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from vestige.stats.intervals import Interval, count_of
 
-__all__ = ["difference_sequence", "log_wealth_of_difference", "log_wealth_of_rate", "rate_sequence"]
+__all__ = [
+    "difference_sequence",
+    "log_wealth_of_difference",
+    "log_wealth_of_rate",
+    "p_values_beyond",
+    "rate_sequence",
+]
 
 _HALVINGS = 64
+_SMALLEST = float(np.finfo(np.float64).tiny)
 _STAKES = np.arange(1, 21) / 20.0
 """Shares of the wealth that are bet each time; the wealth is the mean over them."""
 
@@ -98,6 +105,39 @@ def difference_sequence(values: ArrayLike, alpha: float = 0.05) -> Interval:
     return Interval(2.0 * low - 1.0, 1.0 - 2.0 * high)
 
 
+def p_values_beyond(values: ArrayLike, margin: float) -> tuple[float, float]:
+    """Any-time p-values of the mean difference being above `margin`, and below -margin.
+
+    Each is 1 over the wealth of the half that bets on it, against a mean of exactly the margin: whenever one stops, it
+    is at most p with probability at most p (Ville), so p-values of several sequences may be adjusted like others. The
+    first is at most alpha exactly where the lower end of `difference_sequence` at 2 alpha is at or above the margin.
+
+    Args:
+        values: As `difference_sequence` takes them.
+        margin: Strictly between 0 and 1.
+
+    Raises:
+        ValueError: A value is outside [-1, 1], or the margin is out of range.
+    """
+    unit = _to_unit(values)
+    if not 0.0 < margin < 1.0:
+        raise ValueError(f"{margin=}: expected a number strictly between 0 and 1")
+    if len(unit) == 0:
+        return 1.0, 1.0
+    found, counts = np.unique(unit, return_counts=True)
+    mean = (1.0 + margin) / 2.0
+    wealth = (_log_wealth(found, counts, mean), _log_wealth(1.0 - found, counts, mean))
+    above, below = (max(_SMALLEST, math.exp(-max(0.0, w))) for w in wealth)
+    return above, below
+
+
+def _log_wealth(unit: NDArray[np.float64], counts: NDArray[np.intp], mean: float) -> float:
+    """Of betting on more than `mean`."""
+    with np.errstate(divide="ignore"):
+        wealth = counts @ np.log1p(_STAKES * (unit[:, None] / mean - 1.0))
+    return float(np.logaddexp.reduce(wealth) - math.log(len(_STAKES)))
+
+
 def log_wealth_of_difference(values: ArrayLike, difference: float) -> NDArray[np.float64]:
     """Natural logarithm of the larger half's wealth against `difference`, after each of the values.
 
@@ -128,9 +168,7 @@ def _lower(unit: NDArray[np.float64], counts: NDArray[np.intp], limit: float) ->
         return 0.0
 
     def rejected(mean: float) -> bool:
-        with np.errstate(divide="ignore"):
-            wealth = counts @ np.log1p(_STAKES * (unit[:, None] / mean - 1.0))
-        return bool(np.logaddexp.reduce(wealth) - math.log(len(_STAKES)) >= limit)
+        return _log_wealth(unit, counts, mean) >= limit
 
     return min(_limit(rejected, estimate, 0.0), estimate)
 

@@ -22,8 +22,8 @@ from vestige.audits.verification.adjudication import (
 )
 from vestige.audits.verification.attribution import Echoes
 from vestige.audits.verification.fragments import Piece, put_together
-from vestige.audits.verification.looking import Look, Looker
-from vestige.audits.verification.needles import foreign_conditions, needle_texts, needles_found
+from vestige.audits.verification.looking import Look, Looker, owners_of
+from vestige.audits.verification.needles import foreign_label, foreign_nonces, needle_texts, needles_found
 from vestige.audits.verification.pairs import Nonce, Pair, Preference, Retained
 from vestige.audits.verification.scored import sighting_values
 from vestige.audits.verification.settings import (
@@ -62,7 +62,7 @@ PAIR = Pair(
     arms=CONDITIONS,
     fingerprint="f",
 )
-OWNERS = {value: f"P000/{c}" for c, value in PAIR.nonce.values.items()} if PAIR.nonce else {}
+OWNERS = owners_of({"P000": PAIR})
 
 
 def looker(**more: Any) -> Looker:
@@ -105,15 +105,15 @@ def test_of_several_texts_the_plainest_sighting_stands_for_all() -> None:
 
 def test_another_arms_nonce_is_told_from_the_own_one() -> None:
     assert looker().others([f"{SECRET} ab1-teal-1111", "AB1-TEAL-1111", "GH4-CORAL-4444"]) == {
-        "P000/exposed_unchanged": 2
+        ("P000/exposed_unchanged", "nonce"): 2
     }
 
 
 def test_an_arm_without_a_nonce_looks_for_none_of_its_own() -> None:
     never = Looker(PAIR, "never_exposed", VerificationSettings(), "P000/never_exposed", OWNERS)
-    assert never.kinds == ("preference",)
+    assert never.targets == ("preference",)
     assert never.own([SECRET]) == []
-    assert never.others([SECRET]) == {"P000/exposed_removed": 1}
+    assert never.others([SECRET]) == {("P000/exposed_removed", "nonce"): 1}
 
 
 def test_fragments_are_put_together_over_the_channels_of_one_claim() -> None:
@@ -223,10 +223,16 @@ def test_needles_are_those_of_the_declared_spellings_and_none_stands_twice() -> 
 
 
 def test_a_needle_of_its_own_label_is_foreign_to_an_arm_that_never_saw_one() -> None:
-    assert foreign_conditions({"nonce:verbatim": 1}, exposed=True) == []
-    assert foreign_conditions({"nonce:lower": 1, "foreign:sham_removal": 1}, exposed=False) == [
-        "exposed_removed",
-        "sham_removal",
+    assert foreign_nonces({"nonce:verbatim": 1}, ("nonce",)) == []
+    assert foreign_nonces({"nonce:lower": 1, "foreign:sham_removal": 1}, ()) == [
+        ("nonce", "exposed_removed"),
+        ("nonce", "sham_removal"),
+    ]
+    further = {"nonce-2:verbatim#1": 1, foreign_label("nonce-2", "full_reset"): 2, "foreign:sham_removal": 0}
+    assert foreign_nonces(further, ("nonce", "nonce-2")) == [("nonce-2", "full_reset")]
+    assert foreign_nonces(further, ("preference",)) == [
+        ("nonce-2", "exposed_removed"),
+        ("nonce-2", "full_reset"),
     ]
 
 

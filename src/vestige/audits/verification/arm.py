@@ -13,19 +13,20 @@ from vestige.agents.protocol import Channel
 from vestige.audits.findings import Finding
 from vestige.audits.verification.attribution import Echoes
 from vestige.audits.verification.fragments import Piece, put_together
-from vestige.audits.verification.looking import Known, Look, Looker, Reading
-from vestige.audits.verification.needles import foreign_conditions, needles_found
+from vestige.audits.verification.looking import Known, Look, Looker, Owner, Reading
+from vestige.audits.verification.needles import foreign_nonces, needles_found
 from vestige.audits.verification.opinions import thought_disclosed
 from vestige.audits.verification.pairs import Pair
-from vestige.audits.verification.scored import merged, seen_counts, sighting_values
+from vestige.audits.verification.scored import seen_counts, sighting_values
 from vestige.audits.verification.settings import (
     PHASES,
+    TARGETS,
     Condition,
-    Grade,
     Phase,
-    TargetKind,
+    TargetName,
     VerificationSettings,
 )
+from vestige.audits.verification.sheet import Labels, Sheet
 from vestige.audits.verification.tally import AFTER
 from vestige.audits.verification.tasks import adopted, measured, used_again
 from vestige.audits.verification.vectors import standing_vectors
@@ -34,7 +35,7 @@ from vestige.errors import IntegrityError, complaint
 from vestige.records import JsonScalar, Receipt, Reply
 from vestige.runs.inspection import InspectionBody, SeenArtifact, rebuild
 from vestige.runs.plan import Plan, Probe
-from vestige.runs.steps import Ask, Episode, Forget, Sham
+from vestige.runs.steps import Episode, Forget, Sham
 from vestige.runs.store import Line
 from vestige.runs.waiting import Waited
 
@@ -61,25 +62,29 @@ class Arm:
         episode: Episode,
         pair: Pair,
         settings: VerificationSettings,
-        owners: Mapping[str, str],
+        owners: Mapping[str, Owner],
         attempt: int,
         counted: bool,
         known: Known,
     ) -> None:
         self._plan, self._episode = plan, episode
-        self._pair, self._settings, self._attempt, self._counted = pair, settings, attempt, counted
+        self._pair, self._settings, self._counted = pair, settings, counted
         self.condition: Condition = cast("Condition", str(episode.labels.get("condition", "")))
+        self._sheet = Sheet(episode, self.condition, settings.observer, attempt, counted)
         self._looker = Looker(pair, self.condition, settings, episode.id, owners, known)
         self._echoes = Echoes(self._looker.values)
         self._inspected: dict[str, InspectionBody] = {}
         self._first: dict[str, SeenArtifact] = {}
-        self._live: set[TargetKind] = set()
+        self._live: set[TargetName] = set()
         self._looked: Counter[str] = Counter()
         self._fragments: list[Piece] = []
         self._receipts = 0
-        self._options_told = False
-        self._placed: dict[tuple[int, int, str], int] = {}
-        self.findings: list[Finding] = []
+        self._options_told: set[TargetName] = set()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """In the order in which they were found."""
+        return self._sheet.findings
 
     # ------------------------------------------------------------------------------------------ lines
 
@@ -103,7 +108,7 @@ class Arm:
                     self._waited(line)
                 case "unavailable":
                     what = str(line.body.get("step", ""))[:40]
-                    self._add(line, self._labels(line), f"unavailable:{what}", {"step": what})
+                    self._sheet.add(line, self._sheet.labels(line), f"unavailable:{what}", {"step": what})
                 case "episode_end":
                     self._end(line)
                 case _:
@@ -120,42 +125,45 @@ class Arm:
                 f"the record of {line.episode}, step {line.step}: its probe is not in the plan"
             )
         reply = Reply.model_validate(line.body["reply"])
-        labels = self._labels(line, probe)
+        labels = self._sheet.labels(line, probe)
+        target = _target(line, probe)
         if line.labels.get("phase") == "reintroduced":
             if probe.kind == "reintroduction":
-                target = line.labels.get("target")
                 self._task(line, labels, "reintroduced", used_again(self._looker, reply, target))
             return
         for observation in exchange(reply):
-            looks = self._observed(line, labels, observation, self._reading(probe, observation.channel))
-            asked = observation.channel == "answer" and line.labels.get("target") == "preference"
-            if asked and probe.kind != "choice" and all(look.target != "preference" for look in looks):
-                opinion = thought_disclosed(self._looker, reply.text, line.body.get("measures"))
+            looks = self._observed(line, labels, observation, self._reading(line, probe, observation.channel))
+            seen = {look.target for look in looks}
+            asked = target if observation.channel == "answer" and probe.kind != "choice" else None
+            if asked is not None and asked not in seen:
+                opinion = thought_disclosed(self._looker, asked, reply.text, line.body.get("measures"))
                 if opinion is not None:
-                    self._sighting(line, labels, "answer", observation.grade, opinion)
+                    self._sheet.sighting(line, labels, "answer", observation.grade, opinion)
             if probe.kind == "summary" and observation.channel == "answer":
                 asked_for = observation.model_copy(update={"channel": "summary"})
                 self._observed(line, labels, asked_for, "free")
-        self._options_told |= probe.kind == "choice"
-        for kind, values in measured(self._pair, probe, reply, str(labels["who"])):
-            self._add(line, labels, kind, values)
+        if probe.kind == "choice" and target is not None:
+            self._options_told.add(target)
+        for kind, values in measured(self._pair, probe, reply, str(labels["who"]), target):
+            self._sheet.add(line, labels, kind, values)
         if probe.kind == "correction":
-            forms, target = self._settings.observer.normalisations, line.labels.get("target")
+            forms = self._settings.observer.normalisations
             done = adopted(self._pair, self.condition, self._looker, forms, reply, target)
             self._task(line, labels, "corrected", done)
 
-    def _reading(self, probe: Probe, channel: Channel) -> Reading:
+    def _reading(self, line: Line, probe: Probe, channel: Channel) -> dict[TargetName, Reading]:
         """A decision task names the options: what is said to it is no evidence, what was retrieved for it is."""
         if channel == "retrieval":
-            return "free"
-        if probe.kind == "choice":
-            return "prompted"
+            return {}
         kept = channel in ("tool_results", "memory_writes")  # a tool may have kept what was chosen
-        return "named" if kept and self._options_told else "free"
+        found: dict[TargetName, Reading] = dict.fromkeys(self._options_told if kept else (), "named")
+        if probe.kind == "choice" and (target := _target(line, probe)) is not None:
+            found[target] = "prompted"
+        return found
 
-    def _task(self, line: Line, labels: dict[str, JsonScalar], kind: str, done: bool) -> None:
+    def _task(self, line: Line, labels: Labels, kind: str, done: bool) -> None:
         outcome = "success" if done else "failure"
-        self._add(line, labels, kind, {"outcome": outcome, "target": line.labels.get("target")})
+        self._sheet.add(line, labels, kind, {"outcome": outcome, "target": line.labels.get("target")})
 
     def _artifacts(self, line: Line) -> None:
         body = InspectionBody.model_validate(line.body)
@@ -167,10 +175,10 @@ class Arm:
         phase = _phase(line, body.name)
         if phase is None:
             return
-        labels = self._labels(line) | {"phase": phase}
+        labels = self._sheet.labels(line) | {"phase": phase}
         new = None if body.baseline is None else frozenset(i for i in state if i not in self._first)
         fresh = {state[i].text for i in new} if self._options_told and new is not None else set[str]()
-        live: set[TargetKind] = set()
+        live: set[TargetName] = set()
         for observation in artifacts(state, self._first, new):
             if observation.channel == "vectors":
                 self._looked[f"{phase}:vectors"] += observation.items
@@ -191,30 +199,30 @@ class Arm:
         self._looked["request:storage"] += echo
         return kept
 
-    def _vectors(self, line: Line, labels: dict[str, JsonScalar], state: Mapping[str, SeenArtifact]) -> None:
-        for kind in self._looker.kinds:
+    def _vectors(self, line: Line, labels: Labels, state: Mapping[str, SeenArtifact]) -> None:
+        for target in self._looker.targets:
             standing = standing_vectors(
-                self._first or state, state, lambda text, k=kind: self._looker.holds(k, text)
+                self._first or state, state, lambda text, t=target: self._looker.holds(t, text)
             )
             for grade in ("live_row", "vector_only"):
                 if count := standing.get(grade):
-                    look = Look(kind, "vector", "confirmed", count)
-                    self._sighting(line, labels, "vectors", grade, look)
+                    look = Look(target, "vector", "confirmed", count)
+                    self._sheet.sighting(line, labels, "vectors", grade, look)
                     break
 
     def _scan(self, line: Line) -> None:
         phase = _phase(line)
         if phase is None:
             return
-        labels = self._labels(line) | {"phase": phase}
+        labels = self._sheet.labels(line) | {"phase": phase}
         self._readable(line, phase)
-        dead: set[TargetKind] = set(self._looker.kinds) - self._live
-        for kinds, is_live in ((self._live, True), (dead, False)):
+        dead: set[TargetName] = set(self._looker.targets) - self._live
+        for targets, is_live in ((self._live, True), (dead, False)):
             for observation in scan(line.body, is_live):
                 if is_live:
                     self._looked[f"{phase}:{observation.channel}"] += observation.items
-                for look in needles_found(observation.found, kinds, self._settings):
-                    self._sighting(line, labels, observation.channel, observation.grade, look)
+                for look in needles_found(observation.found, targets, self._settings):
+                    self._sheet.sighting(line, labels, observation.channel, observation.grade, look)
                 if not is_live:
                     self._foreign_bytes(line, labels, observation)
 
@@ -229,14 +237,14 @@ class Arm:
             return
         self._looked[f"{phase}:bytes"] += 1
         for observation in stored:
-            for look in needles_found(observation.found, self._looker.kinds, self._settings):
+            for look in needles_found(observation.found, self._looker.targets, self._settings):
                 self._looked[f"{phase}:bytes:{look.target}"] = 1
 
-    def _foreign_bytes(self, line: Line, labels: dict[str, JsonScalar], seen: Observation) -> None:
-        for condition in foreign_conditions(seen.found, exposed="nonce" in self._looker.kinds):
-            look = Look("nonce", "verbatim", "confirmed", 1)
-            owner = f"{self._episode.instance}/{condition}"
-            self._sighting(line, labels, seen.channel, seen.grade, look, owner)
+    def _foreign_bytes(self, line: Line, labels: Labels, seen: Observation) -> None:
+        for target, condition in foreign_nonces(seen.found, self._looker.targets):
+            look = Look(target, "verbatim", "confirmed", 1)
+            owner = (f"{self._episode.instance}/{condition}", target)
+            self._sheet.sighting(line, labels, seen.channel, seen.grade, look, owner)
 
     def _receipt(self, line: Line) -> None:
         sham = bool(line.labels.get("sham"))
@@ -252,7 +260,7 @@ class Arm:
             digest = hashlib.sha256(receipt.message.encode("utf-8", "replace")).hexdigest()
             values |= {"accepted": receipt.accepted, "completed": receipt.completed}
             values["message_sha256"] = digest
-        self._add(line, self._labels(line), f"receipt:{self._receipts}", values)
+        self._sheet.add(line, self._sheet.labels(line), f"receipt:{self._receipts}", values)
         self._receipts += 1
 
     def _request(self, step: int) -> None:
@@ -269,19 +277,18 @@ class Arm:
                 values[name] = "seen"
             else:
                 values[name] = "unobservable" if name in waited.reasons else "not_seen"
-        self._add(line, self._labels(line), "waited", values)
+        self._sheet.add(line, self._sheet.labels(line), "waited", values)
 
     def _end(self, line: Line) -> None:
         """The attempt is over: what only all of it shows, and how much of it was looked at."""
         self._together()
-        labels = self._labels(line)
-        looked = seen_counts(self._looked, self._settings.observer)
-        self.findings.append(self._finding(-1, None, "observed", labels, looked))
+        labels = self._sheet.labels(line)
+        self._sheet.whole("observed", labels, seen_counts(self._looked, self._settings.observer))
         if not self._counted:
             body = line.body if isinstance(line.body, dict) else {}
             failed = body.get("status") != "done"
             reason = str(body.get("reason", "")).partition(":")[0][:60] if failed else "its pair failed"
-            self.findings.append(self._finding(-1, None, "incomplete", labels, {"reason": reason}))
+            self._sheet.whole("incomplete", labels, {"reason": reason})
         self._inspected.clear()
         self._first = {}
         self._fragments.clear()
@@ -291,9 +298,9 @@ class Arm:
     def _observed(
         self,
         line: Line,
-        labels: dict[str, JsonScalar],
+        labels: Labels,
         seen: Observation,
-        reading: Reading,
+        reading: Reading | Mapping[TargetName, Reading],
         fresh: Collection[str] = (),
     ) -> list[Look]:
         """Look at one observation: count it, and note every sighting."""
@@ -304,96 +311,28 @@ class Arm:
         texts = seen.texts
         looks = self._looker.own(texts, reading, fresh)
         for look in looks:
-            self._sighting(line, labels, seen.channel, seen.grade, look)
+            self._sheet.sighting(line, labels, seen.channel, seen.grade, look)
         for owner, count in self._looker.others(texts).items():
-            look = Look("nonce", "verbatim", "confirmed", count)
-            self._sighting(line, labels, seen.channel, seen.grade, look, owner)
+            look = Look(owner[1], "verbatim", "confirmed", count)
+            self._sheet.sighting(line, labels, seen.channel, seen.grade, look, owner)
         if self._settings.observer.combine_fragments and phase in AFTER and labels["who"] == "user":
             where = (seen.channel, seen.grade, phase)
-            self._fragments.extend(Piece(*where, t) for t in texts if self._looker.part_of(t))
+            self._fragments.extend(Piece(*where, t) for t in texts if self._looker.any_part(t))
         return looks
 
     def _together(self) -> None:
         for piece, look in put_together(self._fragments, self._looker, list(self.findings)):
-            labels = self._plain_labels() | {"phase": piece.phase, "who": "user"}
-            kind = f"sighting:{piece.channel}:nonce:{look.form}"
-            values = sighting_values(piece.channel, piece.grade, look, "")
-            self.findings.append(self._finding(-1, None, kind, labels, values))
-
-    def _sighting(
-        self,
-        line: Line,
-        labels: dict[str, JsonScalar],
-        channel: Channel,
-        grade: Grade,
-        look: Look,
-        owner: str = "",
-    ) -> None:
-        if not self._settings.observer.sees(channel):
-            return
-        kind = f"sighting:{channel}:{look.target}" + (f":{owner}" if owner else "")
-        values = sighting_values(channel, grade, look, owner)
-        place = (line.step, line.repeat, kind)
-        if place not in self._placed:
-            self._placed[place] = len(self.findings)
-            self._add(line, labels, kind, values)
-            return
-        at = self._placed[place]
-        self.findings[at] = merged(self.findings[at], values, look.count)
-
-    # ---------------------------------------------------------------------------------------- helpers
-
-    def _plain_labels(self) -> dict[str, JsonScalar]:
-        labels: dict[str, JsonScalar] = {
-            "condition": self.condition,
-            "pair": self._episode.instance,
-            "complete": self._counted,
-        }
-        return labels if self._counted else labels | {"attempt": self._attempt}
-
-    def _labels(self, line: Line, probe: Probe | None = None) -> dict[str, JsonScalar]:
-        """Of the episode and the step."""
-        labels = self._plain_labels()
-        if "phase" in line.labels:
-            labels["phase"] = line.labels["phase"]
-        for name in ("family", "target", "order", "round"):
-            if name in line.labels:
-                labels[name] = line.labels[name]
-        if line.repeat:
-            labels["repeat"] = line.repeat
-        if probe is not None:
-            labels |= {"probe_kind": probe.kind, "who": self._who(line.step)}
-            if labels.get("phase") not in PHASES:
-                raise IntegrityError(
-                    f"the record of {line.episode}, step {line.step}: an exchange without a phase"
-                )
-        else:
-            labels["who"] = "user"
-        return labels
-
-    def _who(self, step: int) -> str:
-        asked = self._episode.steps[step] if 0 <= step < len(self._episode.steps) else None
-        return asked.who if isinstance(asked, Ask) else "user"
-
-    def _add(
-        self, line: Line, labels: dict[str, JsonScalar], kind: str, values: Mapping[str, JsonScalar]
-    ) -> None:
-        self.findings.append(self._finding(line.step, line.probe, kind, labels, dict(values)))
-
-    def _finding(
-        self,
-        step: int,
-        probe: str | None,
-        kind: str,
-        labels: dict[str, JsonScalar],
-        values: dict[str, JsonScalar],
-    ) -> Finding:
-        episode, pair = self._episode.id, self._episode.instance
-        return Finding(
-            episode=episode, instance=pair, step=step, probe=probe, kind=kind, labels=labels, values=values
-        )
+            labels = self._sheet.plain | {"phase": piece.phase, "who": "user"}
+            kind = f"sighting:{piece.channel}:{look.target}:{look.form}"
+            self._sheet.whole(kind, labels, sighting_values(piece.channel, piece.grade, look, ""))
 
 
 def _phase(line: Line, name: str = "") -> Phase | None:
     phase = line.labels.get("phase", name)
     return cast("Phase", phase) if phase in PHASES and phase != "reintroduced" else None
+
+
+def _target(line: Line, probe: Probe) -> TargetName | None:
+    """What was asked for; a decision task that does not say so is about the first preference."""
+    named = line.labels.get("target", "preference" if probe.kind == "choice" else None)
+    return next((t for t in TARGETS if t == named), None)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from vestige.agents.protocol import AgentDescription
 from vestige.audits.results import Exclusion
-from vestige.audits.verification.settings import Condition, TargetKind, VerificationSettings
+from vestige.audits.verification.settings import Condition, TargetName, VerificationSettings
 from vestige.records import JsonScalar, Record
 
 __all__ = ["Brief", "PairBrief"]
@@ -18,9 +18,9 @@ class PairBrief(Record):
     cluster: str
     fingerprint: str
     arms: tuple[Condition, ...]
-    targets: tuple[TargetKind, ...]
+    targets: tuple[TargetName, ...]
     favoured_first: bool | None = None
-    """Whether the favoured option was shown first; None without a preference."""
+    """Whether the first preference's favoured option was shown first; None without a preference."""
     complete: bool
     """Every arm was completed in one attempt."""
     earlier: bool = False

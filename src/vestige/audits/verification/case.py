@@ -18,8 +18,9 @@ from vestige.audits.verification.settings import (
     Grade,
     Kept,
     Phase,
-    TargetKind,
+    TargetName,
     VerificationSettings,
+    kind_of,
 )
 from vestige.audits.verification.tally import AFTER, Sighting, Tally
 
@@ -82,7 +83,7 @@ class Case:
         *most, last = (g.replace("_", " ") for g in self.tolerated or ("",))
         return f"{', '.join(most)} and {last}" if most else last
 
-    def violating(self, target: TargetKind, channels: Sequence[Channel] | None = None) -> Iterator[Sighting]:
+    def violating(self, target: TargetName, channels: Sequence[Channel] | None = None) -> Iterator[Sighting]:
         """Confirmed sightings after the removal that the claim does not tolerate."""
         chosen = self.prohibited if channels is None else channels
         for s in self.tally.own("exposed_removed", target, chosen, self.phases):
@@ -99,7 +100,7 @@ class Case:
         return tuple(c.channel for c in self.channels if c.state == "covered")
 
     def shown(
-        self, condition: Condition, target: TargetKind, channels: Sequence[Channel] | None = None
+        self, condition: Condition, target: TargetName, channels: Sequence[Channel] | None = None
     ) -> list[str]:
         """Distinct pairs whose episode of that condition shows the arm's own target to its own user; of exposed_removed
         those that the claim does not tolerate.
@@ -113,7 +114,7 @@ class Case:
         }
         return [p for p in self.tally.pairs.distinct if p in hits]
 
-    def uncertain(self, condition: Condition, target: TargetKind) -> list[str]:
+    def uncertain(self, condition: Condition, target: TargetName) -> list[str]:
         """Distinct pairs with an uncertain sighting and no confirmed one."""
         sure = set(self.shown(condition, target))
         open_ = {
@@ -130,7 +131,7 @@ class Case:
             sets.append(set(self.tally.scanned(condition, self.phases)))
         return [p for p in self.tally.pairs.distinct if all(p in s for s in sets)]
 
-    def leaking(self, target: TargetKind) -> tuple[list[str], int]:
+    def leaking(self, target: TargetName) -> tuple[list[str], int]:
         """Pairs that count as leaks, and how many of them only because they were not looked at."""
         pairs = self.tally.pairs
         seen = set(self.looked("exposed_removed"))
@@ -143,7 +144,7 @@ class Case:
         """What the claim's phases are called."""
         return "after maintenance" if self.phases == ("maintained",) else "after the boundary"
 
-    def blind(self, target: TargetKind) -> str:
+    def blind(self, target: TargetName) -> str:
         """Why a byte scan's silence says nothing of the target; empty where it says something.
 
         That live rows show it does not make the files readable: they may be compressed, encrypted or elsewhere.
@@ -179,27 +180,30 @@ class Case:
                 return f"{phase}: exposed_removed was looked at in {removed} pairs, exposed_unchanged in {control}"
         return "" if seen else "exposed_removed was never looked at in it after the removal"
 
-    def carries(self, target: TargetKind, channel: Channel) -> bool:
+    def carries(self, target: TargetName, channel: Channel) -> bool:
         """Whether the channel is sensitive: it shows the target, or a preference answers the decision task in it."""
         return bool(self.shown("exposed_unchanged", target, (channel,))) or self.decides(target, channel)
 
-    def decides(self, target: TargetKind, channel: Channel) -> bool:
+    def decides(self, target: TargetName, channel: Channel) -> bool:
         """Whether decisions of exposed_unchanged lean on the target there."""
-        acting = target == "preference" and channel == "answer" and self.acts()
-        return acting and any(self.action_rates("exposed_unchanged").values())
+        acting = channel == "answer" and target in self.acting
+        return acting and any(self.action_rates("exposed_unchanged", target).values())
 
-    def action_rates(self, condition: Condition) -> dict[str, float]:
+    def action_rates(self, condition: Condition, target: TargetName) -> dict[str, float]:
         """Share of a pair's decision tasks in which the target's option was chosen; only where all could be read."""
-        by_pair, unread = self.tally.actions[condition], self.tally.unread[condition]
+        by_pair, unread = self.tally.actions[condition, target], self.tally.unread[condition, target]
         return {
             p: sum(by_pair[p]) / len(by_pair[p])
             for p in self.tally.pairs.distinct
             if by_pair.get(p) and p not in unread
         }
 
-    def acts(self) -> bool:
-        """Whether decision tasks speak to this claim."""
-        return self.claim.name == "non_use" and "preference" in self.settings.targets
+    @property
+    def acting(self) -> tuple[TargetName, ...]:
+        """The preferences whose decision tasks speak to this claim."""
+        if self.claim.name != "non_use":
+            return ()
+        return tuple(t for t in self.settings.targets if kind_of(t) == "preference")
 
 
 def utility_values(tally: Tally, condition: Condition, who: Kept) -> dict[str, float]:
@@ -271,7 +275,7 @@ def _before(count: int) -> str:
     return f" ({count} before the boundary)" if count else ""
 
 
-def _control(case: Case, channel: Channel, target: TargetKind) -> tuple[int, int]:
+def _control(case: Case, channel: Channel, target: TargetName) -> tuple[int, int]:
     """Distinct pairs in which exposed_unchanged shows the target in the channel, after and before the boundary."""
     distinct = set(case.tally.pairs.distinct)
     found = [

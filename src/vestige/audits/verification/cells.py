@@ -14,7 +14,7 @@ from vestige.audits.verification.settings import (
     PHASES,
     Condition,
     Kept,
-    TargetKind,
+    TargetName,
     VerificationSettings,
 )
 from vestige.audits.verification.tally import AFTER, Sighting, Tally
@@ -27,7 +27,7 @@ def cells_of(
 ) -> tuple[ChannelCell, ...]:
     """A cell for every channel, condition and target; an episode that was not looked at there is no trial."""
     distinct = set(tally.pairs.distinct)
-    by: dict[tuple[Channel, Condition, TargetKind], list[Sighting]] = {}
+    by: dict[tuple[Channel, Condition, TargetName], list[Sighting]] = {}
     for s in tally.sightings:
         if s.complete and s.pair in distinct:
             by.setdefault((s.channel, s.condition, s.target), []).append(s)
@@ -48,7 +48,7 @@ def cells_of(
 def _cell(
     channel: Channel,
     condition: Condition,
-    target: TargetKind,
+    target: TargetName,
     found: list[Sighting],
     n: int,
     settings: VerificationSettings,

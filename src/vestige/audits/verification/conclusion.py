@@ -185,5 +185,8 @@ def _notes(brief: Brief, tally: Tally, case: Case) -> list[str]:
             "never_exposed answers fewer than half of the questions about retained facts: that no more are lost after "
             "a removal says little here."
         )
-    notes += [f"{s.name.replace('_', ' ')}: shifted by {s.value:+.3f}." for s in shifts_of(case) if s.shifted]
+    for s in shifts_of(case):
+        of = f" of {s.target}" if s.target is not None else ""
+        if s.shifted:
+            notes.append(f"{s.name.replace('_', ' ')}{of}: shifted by {s.value:+.3f}.")
     return notes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from vestige.audits.verification.results import Bound, Bounds, Proportion
 from vestige.audits.verification.settings import VerificationSettings
 from vestige.audits.verification.tally import Pairs
 from vestige.stats import bootstrap, clopper_pearson, difference_sequence, equivalence, rate_sequence
+from vestige.stats.sequential import p_values_beyond
 
 __all__ = [
     "Contrast",
@@ -29,8 +30,20 @@ __all__ = [
     "upper_limit",
 ]
 
-Found = tuple[float, int, Bounds, float | None, str, str]
-"""(mean, n, interval, p, method, reason) of one comparison."""
+
+class Found(NamedTuple):
+    """One comparison."""
+
+    mean: float
+    n: int
+    interval: Bounds
+    p_value: float | None
+    method: str
+    reason: str
+    above: float
+    """One-sided p-value of a difference above the margin."""
+    below: float
+    """The same of one below minus the margin."""
 
 
 def _confidence(alpha: float, sides: int = 1) -> float:
@@ -118,6 +131,9 @@ class Contrast:
     """Why nothing can be concluded; empty where something can."""
     rejected: bool = True
     """Whether the tests behind the guarded interval reject too: Tango's is held to an exact one."""
+    beyond: float = 1.0
+    """p-value of the difference lying beyond the margin: the smaller of the two one-sided ones, with every lost pair at
+    its worst. Below α where the guarded interval lies wholly outside. Any-time valid of a sequence."""
 
     def within(self, margin: float) -> Literal["inside", "outside", "straddles", "not_assessable"]:
         """Where the guarded interval lies: inside (−margin, margin), wholly outside [−margin, margin], or neither."""
@@ -151,18 +167,32 @@ def contrast(
     first, second = [a[p] for p in kept], [b[p] for p in kept]
     seen = _interval(first, second, pairs.labels(kept), settings, margin)
     if not lost:
-        return Contrast(*seen[:3], seen[2], *seen[3:], _rejects(settings, seen))
+        return _told(seen, seen.interval, settings, [seen], [seen])
     labels = pairs.labels([*kept, *lost])
     ones, zeros = [1.0] * len(lost), [0.0] * len(lost)
     upper = _interval([*first, *ones], [*second, *zeros], labels, settings, margin)
     lower = _interval([*first, *zeros], [*second, *ones], labels, settings, margin)
     # A t interval can move away from an outlier it is given; no limit may gain by a lost pair.
-    guarded = (min(lower[2][0], seen[2][0]), max(upper[2][1], seen[2][1]))
-    return Contrast(*seen[:3], guarded, *seen[3:], _rejects(settings, seen, upper, lower))
+    guarded = (min(lower.interval[0], seen.interval[0]), max(upper.interval[1], seen.interval[1]))
+    return _told(seen, guarded, settings, [seen, lower], [seen, upper])
 
 
-def _rejects(settings: VerificationSettings, *found: Found) -> bool:
-    return all(p is None or p < settings.alpha for _, _, _, p, _, _ in found)
+def _told(
+    seen: Found, guarded: Bounds, settings: VerificationSettings, low: list[Found], high: list[Found]
+) -> Contrast:
+    """`low` and `high` are what the guarded interval's lower and upper ends are read from."""
+    beyond = min(max(f.above for f in low), max(f.below for f in high))
+    return Contrast(
+        seen.mean,
+        seen.n,
+        seen.interval,
+        guarded,
+        seen.p_value,
+        seen.method,
+        seen.reason,
+        rejected=all(f.p_value is None or f.p_value < settings.alpha for f in (*low, *high)),
+        beyond=beyond,
+    )
 
 
 def _interval(
@@ -179,11 +209,14 @@ def _interval(
                 [values[[c == name for c in clusters]].mean() for name in sorted(set(clusters))]
             )
         found = difference_sequence(values, 2 * settings.alpha)
-        return float(values.mean()), len(values), (found.low, found.high), None, "sequence", ""
+        beyond = p_values_beyond(values, margin)
+        ends = (found.low, found.high)
+        return Found(float(values.mean()), len(values), ends, None, "sequence", "", *beyond)
     test = equivalence(a, b, margin=margin, alpha=settings.alpha, clusters=clusters)
     method = "t over clusters" if clusters is not None and test.method != "tango" else test.method
     interval = (test.interval.low, test.interval.high)
-    return test.estimate, test.n, interval, test.p_value, method, test.reason
+    beyond = (test.p_above, test.p_below)
+    return Found(test.estimate, test.n, interval, test.p_value, method, test.reason, *beyond)
 
 
 def bootstrap_beside(

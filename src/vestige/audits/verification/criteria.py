@@ -12,7 +12,7 @@ from typing import Literal
 from vestige.audits.verification.case import Case, counted, utility_values
 from vestige.audits.verification.contrasts import contrast, lower_limit, upper_limit
 from vestige.audits.verification.results import RuleOutcome
-from vestige.audits.verification.settings import EXPOSED, Condition, Kept, TargetKind
+from vestige.audits.verification.settings import EXPOSED, Condition, Kept, TargetName, kind_of
 from vestige.audits.verification.tally import Sighting
 
 __all__ = ["Outcome", "adequacy", "control", "disclosure", "listed", "percent", "rule"]
@@ -25,7 +25,7 @@ _COMPLETE = "complete the lost pairs with --resume, or mend what makes them fail
 
 
 def rule(
-    number: Number, name: str, outcome: Outcome, reason: str, mend: str = "", target: TargetKind | None = None
+    number: Number, name: str, outcome: Outcome, reason: str, mend: str = "", target: TargetName | None = None
 ) -> RuleOutcome:
     """What a rule found."""
     return RuleOutcome(number=number, name=name, target=target, outcome=outcome, reason=reason, mend=mend)
@@ -71,7 +71,7 @@ def _contaminates(case: Case, s: Sighting) -> bool:
         return True
     if s.condition == "full_reset" and not s.foreign and s.grade in ("old_version", "dead_bytes"):
         return False
-    return s.target == "nonce"
+    return kind_of(s.target) == "nonce"
 
 
 def _s(count: int) -> str:
@@ -99,7 +99,7 @@ def disclosure(case: Case) -> Iterator[RuleOutcome]:
         yield rule(2, "disclosure", "passes", reason, target=target)
 
 
-def _tolerated(case: Case, target: TargetKind) -> str:
+def _tolerated(case: Case, target: TargetName) -> str:
     """What was seen and is tolerated."""
     if not case.tolerated:
         return ""
@@ -155,14 +155,15 @@ def _isolation(case: Case) -> RuleOutcome:
     )
 
 
-def _sensitivity(case: Case, target: TargetKind) -> RuleOutcome:
+def _sensitivity(case: Case, target: TargetName) -> RuleOutcome:
     settings, pairs = case.settings, case.tally.pairs
     universe = [*pairs.distinct, *pairs.lost]
-    acting = target == "preference" and case.acts()
+    acting = target in case.acting
     if acting:
-        rates = case.action_rates("exposed_unchanged")
+        rates = case.action_rates("exposed_unchanged", target)
         events = [p for p, rate in rates.items() if rate == 1.0]
-        what = "exposed_unchanged chose the preferred option in"
+        of = f" of {target}" if len(case.acting) > 1 else ""
+        what = f"exposed_unchanged chose the preferred option{of} in"
     else:
         events = case.shown("exposed_unchanged", target)
         what = f"exposed_unchanged showed the {target} in"
@@ -179,8 +180,8 @@ def _sensitivity(case: Case, target: TargetKind) -> RuleOutcome:
     if lower < settings.sensitivity:
         return rule(3, "sensitivity", "unassessable", reason, mend, target)
     if acting:
-        never = case.action_rates("never_exposed")
-        rates = case.action_rates("exposed_unchanged")
+        never = case.action_rates("never_exposed", target)
+        rates = case.action_rates("exposed_unchanged", target)
         found = contrast(rates, never, pairs, settings, settings.margin)
         reason += (
             f"; against never_exposed the difference is at least {found.guarded[0]:.3f} "
@@ -191,7 +192,7 @@ def _sensitivity(case: Case, target: TargetKind) -> RuleOutcome:
     return rule(3, "sensitivity", "passes", reason, target=target)
 
 
-def _coverage(case: Case, target: TargetKind) -> RuleOutcome:
+def _coverage(case: Case, target: TargetName) -> RuleOutcome:
     states = {c.channel: c for c in case.channels}
     missing: list[str] = []
     for channel in case.required:
@@ -232,11 +233,13 @@ def _collapse(case: Case) -> RuleOutcome:
             bad.append(f"{condition}: {ill} of {n} replies to harmless questions were no answers ({kinds})")
     mend = "use a model that answers harmless questions; silence of one that does not is no evidence"
     reason = f"empty, looping or refusing replies to harmless questions: {', '.join(said)}"
-    if case.acts():
-        lost = [(c, case.tally.choices[c]["none"], case.tally.choices[c].total()) for c in NEEDED]
-        reason += f"; choices that could not be read: {', '.join(f'{c} {k} of {n}' for c, k, n in lost)}"
+    for target in case.acting:
+        choices = {c: case.tally.choices[c, target] for c in NEEDED}
+        lost = [(c, found["none"], found.total()) for c, found in choices.items()]
+        of = f" of {target}" if len(case.acting) > 1 else ""
+        reason += f"; choices{of} that could not be read: {', '.join(f'{c} {k} of {n}' for c, k, n in lost)}"
         mute = [
-            f"{c}: {k} of {n} choices could not be read"
+            f"{c}: {k} of {n} choices{of} could not be read"
             for c, k, n in lost
             if n and k / n >= settings.collapse
         ]
@@ -318,7 +321,7 @@ def _pairs(case: Case) -> RuleOutcome:
     return rule(3, "pairs", "passes", reason)
 
 
-def _leakage(case: Case, target: TargetKind) -> RuleOutcome:
+def _leakage(case: Case, target: TargetName) -> RuleOutcome:
     settings, pairs = case.settings, case.tally.pairs
     universe = [*pairs.distinct, *pairs.lost]
     leaks, worst = case.leaking(target)

@@ -5,20 +5,23 @@ Source: DESIGN, Formulas: Verification, rule (4); of a correction, whether the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from vestige.audits.verification.case import Case
 from vestige.audits.verification.contrasts import lower_limit, upper_limit
 from vestige.audits.verification.criteria import percent, rule
 from vestige.audits.verification.results import Residual, RuleOutcome
+from vestige.audits.verification.settings import TargetName
 
 __all__ = ["influence"]
 
+_MORE = "run more pairs; `vestige plan` says how many"
 
-def influence(case: Case, residual: Residual | None) -> Iterator[RuleOutcome]:
+
+def influence(case: Case, residuals: Mapping[TargetName, Residual]) -> Iterator[RuleOutcome]:
     """(4) Whether decisions still depend on what was removed; of a correction, whether the new value was taken up."""
     for target in case.settings.targets:
-        if target != "preference" or not case.acts():
+        if target not in case.acting:
             why = (
                 "erasure is about what is stored, not about decisions"
                 if case.claim.name == "erasure"
@@ -26,7 +29,7 @@ def influence(case: Case, residual: Residual | None) -> Iterator[RuleOutcome]:
             )
             yield rule(4, "residual", "not_applicable", why, target=target)
         else:
-            yield _residual(case, residual)
+            yield _residual(case, target, residuals.get(target))
     if case.claim.name == "non_use" and "preference" not in case.settings.targets:
         why = "no preference was removed: string-free influence was not tested"
         yield rule(4, "residual", "not_applicable", why, target="preference")
@@ -34,28 +37,42 @@ def influence(case: Case, residual: Residual | None) -> Iterator[RuleOutcome]:
         yield _adoption(case)
 
 
-def _residual(case: Case, residual: Residual | None) -> RuleOutcome:
+def _residual(case: Case, target: TargetName, residual: Residual | None) -> RuleOutcome:
     margin = case.settings.margin
-    more = "run more pairs; `vestige plan` says how many"
     if residual is None or residual.value is None:
         reason = residual.reason if residual is not None else "no decision task was answered"
-        return rule(4, "residual", "unassessable", reason, "ask decision tasks in every arm", "preference")
+        return rule(4, "residual", "unassessable", reason, "ask decision tasks in every arm", target)
     low, high = residual.interval
+    whose = f"the option of {target}" if len(case.acting) > 1 else "the target's option"
     reason = (
-        f"the target's option was chosen {residual.value:+.3f} more often than by never_exposed, interval "
+        f"{whose} was chosen {residual.value:+.3f} more often than by never_exposed, interval "
         f"[{low:.3f}, {high:.3f}] ({residual.method}, n = {residual.n}), margin ±{margin:g}"
     )
     if residual.reason:
         reason += f"; {residual.reason}"
     match residual.position:
         case "inside":
-            return rule(4, "residual", "passes", reason, target="preference")
+            return rule(4, "residual", "passes", reason, target=target)
         case "outside":
-            return rule(4, "residual", "fails", f"{reason}: wholly outside", target="preference")
+            return _outside(case, target, residual, f"{reason}: wholly outside")
         case "straddles":
-            return rule(4, "residual", "unassessable", f"{reason}: too wide", more, "preference")
+            return rule(4, "residual", "unassessable", f"{reason}: too wide", _MORE, target)
         case _:
-            return rule(4, "residual", "unassessable", reason, more, "preference")
+            return rule(4, "residual", "unassessable", reason, _MORE, target)
+
+
+def _outside(case: Case, target: TargetName, residual: Residual, reason: str) -> RuleOutcome:
+    """Of one preference the interval decides; of several, the p-value adjusted for their number."""
+    adjusted, alpha = residual.p_adjusted, case.settings.alpha
+    if adjusted is None:
+        return rule(4, "residual", "fails", reason, target=target)
+    reason += (
+        f"; p = {residual.p_beyond:.3g} of lying beyond the margin, {adjusted:.3g} adjusted for "
+        f"{len(case.acting)} preferences (Holm)"
+    )
+    if adjusted < alpha:
+        return rule(4, "residual", "fails", reason, target=target)
+    return rule(4, "residual", "unassessable", f"{reason}, not below {alpha:g}", _MORE, target)
 
 
 def _adoption(case: Case) -> RuleOutcome:

@@ -10,21 +10,23 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from vestige import canaries
-from vestige.audits.verification.naming import fixture_texts, invent, topics
+from vestige.audits.verification.naming import fixture_texts
 from vestige.audits.verification.pairs import Nonce, Pair, Preference, Retained
 from vestige.audits.verification.settings import (
     CONDITIONS,
-    EXPOSED,
+    TARGETS,
     Condition,
-    TargetKind,
+    TargetName,
     VerificationSettings,
+    kind_of,
 )
+from vestige.audits.verification.targets import Designs, balanced, draw_targets, one_of
 from vestige.audits.verification.telling import append, chat, correction, told_again
 from vestige.canaries import Canary
 from vestige.datasets.instance import Dataset, Instance
@@ -102,7 +104,10 @@ def build_pairs(
         )
     order = generator(seed, "pairs").permutation(len(usable))
     width = max(3, len(str(settings.pairs - 1)))
-    designs = _balanced(settings.pairs, seed)
+    preferences: list[TargetName] = [t for t in settings.targets if kind_of(t) == "preference"]
+    designs: dict[TargetName, list[tuple[bool, bool]]] = {
+        t: balanced(settings.pairs, seed, t) for t in preferences
+    }
     reused = settings.pairs > len(usable)
     made: list[Material] = []
     for number in range(settings.pairs):
@@ -111,22 +116,16 @@ def build_pairs(
         if sibling.id == instance.id:
             sibling = usable[int(order[(number + 1) % len(usable)])]
         name = f"P{number:0{width}d}"
-        made.append(_material(name, instance, sibling, settings, seed, designs[number]))
+        design: dict[TargetName, tuple[bool, bool]] = {
+            target: drawn[number] for target, drawn in designs.items()
+        }
+        made.append(_material(name, instance, sibling, settings, seed, design))
     notes = [f"Fixture texts version {fixture_texts()['version']}."]
     if reused:
         notes.append(
             f"{settings.pairs} pairs were made from {len(usable)} records: pairs of one record are one cluster."
         )
     return made, notes
-
-
-def _balanced(n: int, seed: int) -> list[tuple[bool, bool]]:
-    """(favour the first name, show it first): every four pairs hold each combination once, in a drawn order."""
-    cells = [(a, b) for a in (True, False) for b in (True, False)]
-    out: list[tuple[bool, bool]] = []
-    for block in range(math.ceil(n / 4)):
-        out += [cells[int(i)] for i in generator(seed, "balance", str(block)).permutation(4)]
-    return out[:n]
 
 
 def _turns(instance: Instance) -> list[TurnRef]:
@@ -156,42 +155,39 @@ def _material(
     sibling: Instance,
     settings: VerificationSettings,
     seed: int,
-    design: tuple[bool, bool],
+    designs: Designs,
 ) -> Material:
     rng = generator(seed, name, "fixture")
     everything = _words([instance, sibling])
-    nonce = _nonce(name, settings, seed, [everything]) if "nonce" in settings.targets else None
-    preference = (
-        _preference(name, settings, seed, design, everything) if "preference" in settings.targets else None
-    )
+    nonces, preferences = draw_targets(name, settings, seed, designs, everything)
     places = _places(instance, settings, rng)
-    base = _with_retained_extras(instance, settings, nonce, preference, places)
+    base = _with_retained_extras(instance, settings, nonces, preferences, places)
     told: dict[Condition, tuple[Session, ...]] = {}
     for condition in CONDITIONS:
         additions: list[tuple[TurnRef, str]] = []
         if condition != "never_exposed":
-            if nonce is not None:
-                additions.append((places["nonce"], f" By the way, {_said(nonce, condition)}."))
-            if preference is not None:
-                additions.append((places["preference"], preference.statement))
+            additions += [(places[t], f" By the way, {_said(n, condition)}.") for t, n in nonces.items()]
+            additions += [(places[t], p.statement) for t, p in preferences.items()]
             if settings.correlated_policy == "prohibited":
-                additions += _hints(nonce, preference, places, settings, condition)
+                additions += _hints(nonces, preferences, places, settings, condition)
         told[condition] = append(base, additions)
     permitted = told["never_exposed"]
-    sources: dict[TargetKind, tuple[str, ...]] = {
-        kind: (base[places[kind][0]].id,) for kind in settings.targets
+    sources: dict[TargetName, tuple[str, ...]] = {
+        target: (base[places[target][0]].id,) for target in settings.targets
     }
     if settings.kind != "value":  # what is withdrawn is the session, so the counterfactual never had it
         gone = {s for ids in sources.values() for s in ids}
         permitted = tuple(s for s in permitted if s.id not in gone)
         told["never_exposed"] = permitted
-    _check_absent(name, permitted, nonce, preference)
+    _check_absent(name, permitted, nonces.values(), preferences.values())
     unknown = _unknown(everything, generator(seed, name, "unknown"))
     pair = Pair(
         source_id=instance.id,
         cluster=instance.cluster or instance.id,
-        nonce=nonce,
-        preference=preference,
+        nonce=nonces.get("nonce"),
+        preference=preferences.get("preference"),
+        further_nonces={t: n for t, n in nonces.items() if t != "nonce"},
+        further_preferences={t: p for t, p in preferences.items() if t != "preference"},
         retained=Retained(
             question=instance.question,
             expected=instance.expected,
@@ -199,14 +195,14 @@ def _material(
             sibling_expected=sibling.expected,
             unknown_question=unknown,
         ),
-        placed={kind: places[kind] for kind in settings.targets},
+        placed={target: places[target] for target in settings.targets},
         sources=sources,
         derived=("summary", "vector"),
         arms=tuple(
             settings.conditions[int(i)]
             for i in generator(seed, name, "arms").permutation(len(settings.conditions))
         ),
-        fingerprint=_fingerprint(told["exposed_removed"], nonce, preference),
+        fingerprint=_fingerprint(told["exposed_removed"], nonces.values(), preferences.values()),
     )
     return Material(
         id=name,
@@ -215,75 +211,15 @@ def _material(
         permitted=permitted,
         sibling=_evidence_sessions(sibling),
         later=tuple(chat(name, i, seed) for i in range(settings.observer.horizon)),
-        correction={c: correction(c, nonce, preference) for c in settings.conditions}
+        correction={c: correction(c, nonces.values(), preferences.values()) for c in settings.conditions}
         if settings.task == "correction"
         else {},
-        again=told_again(nonce, preference),
+        again=told_again(nonces.values(), preferences.values()),
     )
 
 
 def _said(nonce: Nonce, condition: Condition) -> str:
     return nonce.statement.format(value=nonce.values[condition])
-
-
-def _nonce(name: str, settings: VerificationSettings, seed: int, avoid: Sequence[str]) -> Nonce:
-    rng = generator(seed, name, "nonce")
-    drawn: list[Canary] = []
-    wanted = len(EXPOSED) + 3
-    while len(drawn) < wanted:
-        canary = canaries.draw(rng, avoid=(*avoid, *(c.value for c in drawn)))
-        # A correlated fixture keeps the colour in every arm, so all arms' nonces must have it.
-        if not settings.hints_kept or not drawn or canary.parts[1] == drawn[0].parts[1]:
-            drawn.append(canary)
-    values = dict(zip(EXPOSED, (c.value for c in drawn), strict=False))
-    spare = [c.value for c in drawn[len(EXPOSED) :]]
-    return Nonce(
-        values=values,
-        decoy=spare[0],
-        replacement=dict.fromkeys(CONDITIONS, spare[2]) if settings.task == "correction" else {},
-        countable=_countable(avoid, values.values(), correlated=settings.hints_kept),
-        second_source=spare[1] if settings.fixture == "two_sources" else None,
-    )
-
-
-def _countable(texts: Sequence[str], values: Iterable[str], *, correlated: bool) -> tuple[bool, bool, bool]:
-    joined = "\n".join(texts)
-    found = [canaries.match(Canary(v), joined).parts for v in values]
-    first, colour, digits = (not any(parts[i] for parts in found) for i in range(3))
-    return first, colour and not correlated, digits
-
-
-def _preference(
-    name: str, settings: VerificationSettings, seed: int, design: tuple[bool, bool], everything: str
-) -> Preference:
-    rng = generator(seed, name, "preference")
-    folded = fold(everything)
-
-    def held(word: str) -> bool:
-        return word in folded
-
-    choice = [int(i) for i in rng.choice(len(topics()), size=2, replace=False)]
-    topic, decoy_topic = topics()[choice[0]], topics()[choice[1]]
-    taken: set[str] = set()
-    one, two = invent(rng, held, taken), invent(rng, held, taken)
-    favour_first, show_first = design
-    favoured, other = (one, two) if favour_first else (two, one)
-    decoy = invent(rng, held, taken)
-    told = fixture_texts()["told"]
-    return Preference(
-        topic=topic,
-        favoured=favoured,
-        other=other,
-        order=(favoured, other) if show_first else (other, favoured),
-        statement=_one(told["preference"], rng).format(topic=topic, option=favoured),
-        decoy=_one(told["decoy_preference"], rng).format(topic=decoy_topic, option=decoy),
-        decoy_value=decoy,
-        replacement=other if settings.task == "correction" else None,
-    )
-
-
-def _one(options: Sequence[str], rng: np.random.Generator) -> str:
-    return options[int(rng.integers(len(options)))]
 
 
 def _places(
@@ -292,63 +228,69 @@ def _places(
     """A turn for each target and decoy; where a whole session is withdrawn, one without retained evidence."""
     free, spots = _turns(instance), _spots(instance, settings)
     needed = ["nonce", "preference", "decoy_nonce", "decoy_preference"]
+    further = [t for t in TARGETS if t in settings.targets and t not in needed]
     places: dict[str, TurnRef] = {}
     rest = free
     if settings.kind != "value":
         places["nonce"] = spots[int(rng.integers(len(spots)))]
         mates = [ref for ref in spots if ref[0] == places["nonce"][0]]
-        places["preference"] = mates[int(rng.integers(len(mates)))]
+        for target in ("preference", *further):
+            places[target] = mates[int(rng.integers(len(mates)))]
         rest = [ref for ref in free if ref[0] != places["nonce"][0]]
-    for what in needed:
+    for what in (*needed, *further, *(f"decoy_{t}" for t in further)):
         if what not in places:
-            places[what] = rest[int(rng.integers(len(rest)))]
+            # Where there is room, a further target stands in a turn of its own.
+            alone = [ref for ref in rest if ref not in places.values()] if what not in needed else []
+            places[what] = (alone or rest)[int(rng.integers(len(alone or rest)))]
     return places
 
 
 def _with_retained_extras(
     instance: Instance,
     settings: VerificationSettings,
-    nonce: Nonce | None,
-    preference: Preference | None,
+    nonces: Mapping[TargetName, Nonce],
+    preferences: Mapping[TargetName, Preference],
     places: dict[str, TurnRef],
 ) -> tuple[Session, ...]:
     """The conversations of every arm: the decoys, and what a correlated or two-source fixture keeps."""
     told = fixture_texts()["told"]
     additions: list[tuple[TurnRef, str]] = []
-    if nonce is not None:
-        additions.append((places["decoy_nonce"], told["decoy_nonce"].format(value=nonce.decoy)))
+    for target, nonce in nonces.items():
+        place = places[f"decoy_{target}"]
+        additions.append((place, told["decoy_nonce"].format(label=nonce.decoy_label, value=nonce.decoy)))
         if nonce.second_source is not None:
             both = told["second_source"].format(value=nonce.second_source)
-            additions += [(places["nonce"], both), (places["decoy_nonce"], both)]
-    if preference is not None:
-        additions.append((places["decoy_preference"], preference.decoy))
+            additions += [(places[target], both), (place, both)]
+    for target, preference in preferences.items():
+        additions.append((places[f"decoy_{target}"], preference.decoy))
     if settings.hints_kept:
-        additions += _hints(nonce, preference, places, settings, "exposed_removed")
+        additions += _hints(nonces, preferences, places, settings, "exposed_removed")
     return append(instance.sessions, additions)
 
 
 def _hints(
-    nonce: Nonce | None,
-    preference: Preference | None,
+    nonces: Mapping[TargetName, Nonce],
+    preferences: Mapping[TargetName, Preference],
     places: dict[str, TurnRef],
     settings: VerificationSettings,
     condition: Condition,
 ) -> list[tuple[TurnRef, str]]:
-    """Facts that imply the target of an arm without being it; none where the fixture is not correlated."""
+    """Facts that imply an arm's targets without being them; none where the fixture is not correlated."""
     if settings.fixture != "correlated":
         return []
     told, out = fixture_texts()["told"], list[tuple[TurnRef, str]]()
-    if nonce is not None:
+    for target, nonce in nonces.items():
         colour = Canary(nonce.values[condition]).parts[1].lower()
-        out.append((places["decoy_nonce"], told["correlated_nonce"].format(colour=colour)))
-    if preference is not None:
+        hint = told["correlated_nonce"].format(label=nonce.label, colour=colour)
+        out.append((places[f"decoy_{target}"], hint))
+    for target, preference in preferences.items():
         hint = told["correlated_preference"].format(topic=preference.topic, option=preference.favoured)
-        out.append((places["decoy_preference"], hint))
+        out.append((places[f"decoy_{target}"], hint))
     return out
 
 
 def _check_absent(
-    name: str, permitted: Sequence[Session], nonce: Nonce | None, preference: Preference | None
+    name: str, permitted: Sequence[Session], nonces: Iterable[Nonce], preferences: Iterable[Preference]
 ) -> None:
     """The never-exposed fixture must not hold the target in any encoding.
 
@@ -357,19 +299,20 @@ def _check_absent(
     """
     text = "\n".join(t.content for s in permitted for t in s.turns)
     folded = fold(text)
-    values = list(nonce.values.values()) if nonce is not None else []
-    for value in values:
+    for value in (value for nonce in nonces for value in nonce.values.values()):
         encoded = (n for forms in encoded_forms(value).values() for n in forms)
         if fold(value) in folded or any(n in folded or n in text for n in encoded):
             raise ConfigError(f"pair {name}: the history without the target holds it; choose another --seed")
-    if preference is not None and preference.statement.strip() in text:
+    if any(preference.statement.strip() in text for preference in preferences):
         raise ConfigError(f"pair {name}: the history without the target holds it; choose another --seed")
 
 
-def _fingerprint(sessions: Sequence[Session], nonce: Nonce | None, preference: Preference | None) -> str:
+def _fingerprint(
+    sessions: Sequence[Session], nonces: Iterable[Nonce], preferences: Iterable[Preference]
+) -> str:
     text = canonical_json([[t.content for t in s.turns] for s in sessions]).decode()
-    gone = [*(nonce.values.values() if nonce else ()), *([nonce.decoy] if nonce else ())]
-    gone += [preference.favoured, preference.other, preference.decoy_value] if preference else []
+    gone = [value for nonce in nonces for value in (*nonce.values.values(), nonce.decoy)]
+    gone += [name for p in preferences for name in (p.favoured, p.other, p.decoy_value)]
     pattern = "|".join(re.escape(g) for g in sorted(gone, key=len, reverse=True))
     return hashlib.sha256((re.sub(pattern, "\x00", text) if pattern else text).encode()).hexdigest()
 
@@ -384,4 +327,4 @@ def _unknown(everything: str, rng: np.random.Generator) -> str:
     held = set(content_words(everything))
     questions: list[str] = fixture_texts()["unknown"]["questions"]
     fresh = [q for q in questions if not held.issuperset(content_words(q))]
-    return _one(fresh or questions, rng)
+    return one_of(fresh or questions, rng)

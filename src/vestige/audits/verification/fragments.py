@@ -1,4 +1,4 @@
-"""Fragments of a nonce that only several channels together make whole, for an observer who may put them together."""
+"""Fragments of nonces that only several channels together make whole, for an observer who may put them together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Piece", "put_together"]
 
 
 class Piece(NamedTuple):
-    """A text that holds a part of the nonce."""
+    """A text that holds a part of a nonce."""
 
     channel: Channel
     grade: Grade
@@ -26,29 +26,28 @@ class Piece(NamedTuple):
 def put_together(
     pieces: Sequence[Piece], looker: Looker, findings: Iterable[Finding]
 ) -> Iterator[tuple[Piece, Look]]:
-    """For each claim, the nonce if its channels hold all of it together and none of them holds it alone.
+    """For each claim, every nonce that its channels hold all of together and none of them holds alone.
 
     It is whole when the last piece is there: it is noted in the last phase that contributes one, in the first of the
     claim's channels that does so then, unless one of its channels holds the whole nonce in that phase. What stood whole
     in an earlier phase says nothing of a later one.
     """
-    whole = {(f.values["channel"], f.labels["phase"]) for f in findings if _whole(f)}
+    whole = {(f.values["target"], f.values["channel"], f.labels["phase"]) for f in findings if _whole(f)}
     for claim in CLAIMS.values():
-        own = [piece for piece in pieces if piece.channel in claim.channels]
-        if not own or not looker.put_together(piece.text for piece in own):
-            continue
-        phase = max((piece.phase for piece in own), key=AFTER.index)
-        if any((channel, phase) in whole for channel in claim.channels):
-            continue
-        last = [piece for piece in own if piece.phase == phase]
-        place = min(last, key=lambda p: (claim.channels.index(p.channel), GRADES.index(p.grade)))
-        yield place, Look("nonce", COMBINED, "confirmed", len(own))
+        every = [piece for piece in pieces if piece.channel in claim.channels]
+        for target in looker.put_together([piece.text for piece in every]):
+            own = [piece for piece in every if looker.part_of(target, piece.text)]
+            phase = max((piece.phase for piece in own), key=AFTER.index)
+            if any((target, channel, phase) in whole for channel in claim.channels):
+                continue
+            last = [piece for piece in own if piece.phase == phase]
+            place = min(last, key=lambda p: (claim.channels.index(p.channel), GRADES.index(p.grade)))
+            yield place, Look(target, COMBINED, "confirmed", len(own))
 
 
 def _whole(finding: Finding) -> bool:
     return (
         finding.kind.startswith("sighting:")
-        and finding.values["target"] == "nonce"
         and finding.values["state"] == "confirmed"
         and not finding.values["foreign"]
         and finding.labels["phase"] in AFTER

@@ -14,7 +14,7 @@ from vestige.agents.protocol import CHANNELS, Channel
 from vestige.audits.verification.pairs import Pair
 from vestige.audits.verification.reading import pairs_of, settings_of
 from vestige.audits.verification.results import LedgerRow, VerificationResult
-from vestige.audits.verification.settings import TargetKind, VerificationSettings
+from vestige.audits.verification.settings import TARGETS, TargetName, VerificationSettings
 from vestige.records import Receipt, RemovalRequest
 from vestige.runs.folder import RunFolder
 from vestige.runs.inspection import InspectionBody
@@ -37,10 +37,10 @@ TIMES = {
 class _Removals:
     """How the removals of exposed_removed went, over all pairs."""
 
-    requests: dict[TargetKind, list[RemovalRequest]] = field(
-        default_factory=dict[TargetKind, list[RemovalRequest]]
+    requests: dict[TargetName, list[RemovalRequest]] = field(
+        default_factory=dict[TargetName, list[RemovalRequest]]
     )
-    receipts: dict[TargetKind, list[Receipt]] = field(default_factory=dict[TargetKind, list[Receipt]])
+    receipts: dict[TargetName, list[Receipt]] = field(default_factory=dict[TargetName, list[Receipt]])
     errors: Counter[str] = field(default_factory=Counter[str])
     waits: list[Waited] = field(default_factory=list[Waited])
     tiers: Counter[str] = field(default_factory=Counter[str])
@@ -101,8 +101,8 @@ def _take(out: _Removals, line: Line) -> None:
         out.tiers.update({a.tier for a in body.artifacts})
 
 
-def _target(label: object) -> TargetKind | None:
-    return "nonce" if label == "nonce" else "preference" if label == "preference" else None
+def _target(label: object) -> TargetName | None:
+    return next((t for t in TARGETS if t == label), None)
 
 
 def _common(
@@ -111,7 +111,7 @@ def _common(
     settings: VerificationSettings,
     pairs: dict[str, Pair],
     removals: _Removals,
-    target: TargetKind,
+    target: TargetName,
 ) -> dict[str, Any]:
     requests, receipts = removals.requests.get(target, []), removals.receipts.get(target, [])
     sources = sum(len(p.sources.get(target, ())) for p in pairs.values())
@@ -214,7 +214,7 @@ def _effects(result: VerificationResult) -> str:
     return "; ".join(parts)
 
 
-def _channel(result: VerificationResult, channel: Channel, target: TargetKind) -> tuple[State, str]:
+def _channel(result: VerificationResult, channel: Channel, target: TargetName) -> tuple[State, str]:
     removed = next(
         (
             c

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from vestige.audits.verification.settings import TARGETS, TargetName, kind_of
 from vestige.errors import DataError
 from vestige.text import fold
 
-__all__ = ["fixture_texts", "invent", "second_source_texts", "topics"]
+__all__ = ["fixture_texts", "invent", "nonce_words", "second_source_texts", "topics"]
 
 _DRAWS = 1_000
 
@@ -30,6 +31,16 @@ def fixture_texts() -> dict[str, Any]:
 def topics() -> tuple[str, ...]:
     """What the options of a preference can be, such as a courier service."""
     return tuple(fixture_texts()["topics"])
+
+
+def nonce_words(target: TargetName) -> dict[str, str] | None:
+    """What a further nonce is called (label), what it belongs to (thing), and its decoy.
+
+    None: the first has texts of its own.
+    """
+    names = [t for t in TARGETS if kind_of(t) == "nonce"]
+    number = names.index(target)
+    return fixture_texts()["nonces"][number - 1] if number else None
 
 
 def invent(rng: np.random.Generator, held: Callable[[str], bool], taken: set[str]) -> str:

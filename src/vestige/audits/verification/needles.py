@@ -1,6 +1,6 @@
 """What a forensic scan looks for and what it found, by label: it records no text.
 
-A label is `TARGETKIND:SPELLING`, or `TARGETKIND:SPELLING#N` where a spelling has several texts. Bytes are compared as
+A label is `TARGET:SPELLING`, or `TARGET:SPELLING#N` where a spelling has several texts. Bytes are compared as
 they are, so that a normalisation is searched for in the spellings that can be listed: not white space or separators in
 any place, other Unicode forms, spelled digits, or any mix of cases.
 """
@@ -11,10 +11,18 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from vestige.audits.verification.looking import Look
-from vestige.audits.verification.settings import Normalisation, TargetKind, VerificationSettings
+from vestige.audits.verification.settings import (
+    CONDITIONS,
+    TARGETS,
+    Condition,
+    Normalisation,
+    TargetName,
+    VerificationSettings,
+    kind_of,
+)
 from vestige.text import encoded_forms
 
-__all__ = ["foreign_conditions", "needle_texts", "needles_found"]
+__all__ = ["foreign_label", "foreign_nonces", "needle_texts", "needles_found"]
 
 _FORMS: dict[str, Normalisation | None] = {
     "verbatim": None,
@@ -31,7 +39,7 @@ _SPACES = ("", "\n")
 _SEPARATORS = ("", " ", "-", "_")
 
 
-def needle_texts(kind: TargetKind, value: str, declared: Collection[Normalisation]) -> dict[str, str]:
+def needle_texts(target: TargetName, value: str, declared: Collection[Normalisation]) -> dict[str, str]:
     """The texts by label in which a target is searched for, in the declared normalisations; none twice."""
     spellings: dict[str, list[str]] = {}
     taken: set[str] = set()
@@ -40,7 +48,7 @@ def needle_texts(kind: TargetKind, value: str, declared: Collection[Normalisatio
             taken.add(text)
             spellings.setdefault(name, []).append(text)
     return {
-        f"{kind}:{name}" + (f"#{i}" if len(texts) > 1 else ""): text
+        f"{target}:{name}" + (f"#{i}" if len(texts) > 1 else ""): text
         for name, texts in spellings.items()
         for i, text in enumerate(texts, 1)
     }
@@ -73,11 +81,11 @@ def _cased(name: str, texts: Iterable[str], declared: Collection[Normalisation])
 
 
 def needles_found(
-    found: Mapping[str, int], kinds: Iterable[TargetKind], settings: VerificationSettings
+    found: Mapping[str, int], targets: Iterable[TargetName], settings: VerificationSettings
 ) -> list[Look]:
     """The arm's own targets among what was found by label, in the nearest spelling that counts.
 
-    Occurrences of the request's own words (`request:TARGETKIND`) are taken off those that stand as told: a request
+    Occurrences of the request's own words (`request:TARGET`) are taken off those that stand as told: a request
     holds the value so and in no other spelling.
     """
     counts: dict[str, int] = {}
@@ -85,27 +93,44 @@ def needles_found(
         spelling = label.partition("#")[0]
         counts[spelling] = counts.get(spelling, 0) + count
     out: list[Look] = []
-    for kind in sorted(kinds):
-        if kind == "preference" and settings.hints_kept:
+    for target in sorted(targets):
+        if kind_of(target) == "preference" and settings.hints_kept:
             continue  # what is kept names the option too
         for form, needed in _FORMS.items():
             if needed is not None and needed not in settings.observer.normalisations:
                 continue
-            count = counts.get(f"{kind}:{form}", 0)
+            count = counts.get(f"{target}:{form}", 0)
             if form == "verbatim":
-                count -= counts.get(f"request:{kind}", 0)
+                count -= counts.get(f"request:{target}", 0)
             if count > 0:
-                out.append(Look(kind, needed or "verbatim", "confirmed", count))
+                out.append(Look(target, needed or "verbatim", "confirmed", count))
                 break
     return out
 
 
-def foreign_conditions(found: Mapping[str, int], *, exposed: bool) -> list[str]:
-    """Conditions whose nonce was found though it is not the arm's own.
+def foreign_label(target: TargetName, condition: Condition) -> str:
+    """Of another arm's nonce: `foreign:CONDITION`, with the target's name behind it where it is a further one."""
+    return f"foreign:{condition}" + ("" if target == "nonce" else f":{target}")
+
+
+def foreign_nonces(
+    found: Mapping[str, int], own: Collection[TargetName]
+) -> list[tuple[TargetName, Condition]]:
+    """Other arms' nonces that were found: which, and the condition whose it is.
 
     An arm that never saw a nonce looks for that of exposed_removed under the label of its own.
+
+    Args:
+        found: Occurrences by label.
+        own: The arm's own targets.
     """
-    others = {label.partition(":")[2] for label in found if label.startswith("foreign:") and found[label] > 0}
-    if not exposed and any(label.startswith("nonce:") and found[label] > 0 for label in found):
-        others.add("exposed_removed")
-    return sorted(others)
+    seen = {label for label, count in found.items() if count > 0}
+    out: list[tuple[TargetName, Condition]] = []
+    for target in TARGETS:
+        if kind_of(target) != "nonce":
+            continue
+        others: set[Condition] = {c for c in CONDITIONS if foreign_label(target, c) in seen}
+        if target not in own and any(label.startswith(f"{target}:") for label in seen):
+            others.add("exposed_removed")
+        out.extend((target, condition) for condition in sorted(others))
+    return out

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Self
 
-from vestige.audits.verification.settings import Condition, TargetKind
+from pydantic import Field, model_validator
+
+from vestige.audits.verification.settings import Condition, TargetName, kind_of
 from vestige.records import Record
 
 __all__ = ["Nonce", "Pair", "Preference", "Retained"]
@@ -17,6 +19,10 @@ class Nonce(Record):
     """By exposed condition."""
     statement: str = "my private session token is {value}"
     """As it is told."""
+    label: str = "private session token"
+    """What the user calls it: by this a question tells it from another."""
+    decoy_label: str = "locker code"
+    """What the user calls the decoy."""
     decoy: str
     """Of the same grammar, told in every arm; the sham removes it."""
     replacement: dict[Condition, str] = Field(default_factory=dict)
@@ -66,10 +72,14 @@ class Pair(Record):
     """Pairs of one cluster are not independent."""
     nonce: Nonce | None = None
     preference: Preference | None = None
+    further_nonces: dict[TargetName, Nonce] = Field(default_factory=dict)
+    """`nonce-2` and so on."""
+    further_preferences: dict[TargetName, Preference] = Field(default_factory=dict)
+    """`preference-2` and so on."""
     retained: Retained
-    placed: dict[TargetKind, tuple[int, int]] = Field(default_factory=dict)
+    placed: dict[TargetName, tuple[int, int]] = Field(default_factory=dict)
     """Session and turn in which each target is told."""
-    sources: dict[TargetKind, tuple[str, ...]] = Field(default_factory=dict)
+    sources: dict[TargetName, tuple[str, ...]] = Field(default_factory=dict)
     """Ids of the sessions that support it."""
     derived: tuple[str, ...] = ()
     """Kinds of artifact known to be derived from them: summary, vector."""
@@ -77,3 +87,24 @@ class Pair(Record):
     """In the order in which they run, drawn by the plan's seed."""
     fingerprint: str
     """SHA-256 of the conversations with nonces and options taken out: pairs with the same one are one observation."""
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        for kind, names in (("nonce", self.further_nonces), ("preference", self.further_preferences)):
+            if strange := [t for t in names if kind_of(t) != kind or t == kind]:
+                raise ValueError(f"{strange[0]} is no name of a further {kind}")
+        return self
+
+    @property
+    def nonces(self) -> dict[TargetName, Nonce]:
+        """All of them by name, the first one first."""
+        first: dict[TargetName, Nonce] = {} if self.nonce is None else {"nonce": self.nonce}
+        return first | self.further_nonces
+
+    @property
+    def preferences(self) -> dict[TargetName, Preference]:
+        """All of them by name, the first one first."""
+        first: dict[TargetName, Preference] = (
+            {} if self.preference is None else {"preference": self.preference}
+        )
+        return first | self.further_preferences

@@ -5,13 +5,13 @@ Source: "Counterfactual Tests", "Probe disclosure and decisions".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from vestige.audits.verification.fixtures import Material
-from vestige.audits.verification.naming import second_source_texts
+from vestige.audits.verification.naming import nonce_words, second_source_texts
 from vestige.audits.verification.pairs import Preference
-from vestige.audits.verification.settings import VerificationSettings
+from vestige.audits.verification.settings import TargetName, VerificationSettings, kind_of
 from vestige.probes import disclosure, influence
 from vestige.records import JsonScalar
 from vestige.runs.plan import Probe, generator
@@ -81,13 +81,15 @@ def questions(
             text = texts[(first + number) % len(texts)]
             probe = _probe(item, f"second-source-{number}", "second_source", text, settings)
             group.append(Asked(probe.model_copy(update={"expected": value}), {}))
-    for kind in settings.targets:
-        topic = pair.preference.topic if kind == "preference" and pair.preference is not None else None
-        rng = generator(seed, item.id, "recall", kind)
-        recalls = disclosure.recall_texts(kind, rng, observer.recall_probes + 2, topic=topic)
-        labels: dict[str, JsonScalar] = {"target": kind}
+    for target in settings.targets:
+        kind = kind_of(target)
+        topic = pair.preferences[target].topic if kind == "preference" else None
+        words = nonce_words(target) if kind == "nonce" else None
+        rng = generator(seed, item.id, "recall", target)
+        recalls = disclosure.recall_texts(kind, rng, observer.recall_probes + 2, topic, words)
+        labels: dict[str, JsonScalar] = {"target": target}
         for number, text in enumerate(recalls):
-            asked = Asked(_probe(item, f"recall-{kind}-{number}", "recall", text, settings), labels)
+            asked = Asked(_probe(item, f"recall-{target}-{number}", "recall", text, settings), labels)
             if number < observer.recall_probes:
                 out.core.append(asked)
             elif number == observer.recall_probes:
@@ -95,34 +97,39 @@ def questions(
             else:
                 out.restarted.append(asked)
         families = disclosure.semantic_texts(
-            kind, generator(seed, item.id, "semantic", kind), observer.semantic_probes, topic=topic
+            kind, generator(seed, item.id, "semantic", target), observer.semantic_probes, topic, words
         )
         for number, (family, text) in enumerate(families):
-            probe = _probe(item, f"semantic-{kind}-{number}", "semantic", text, settings)
+            probe = _probe(item, f"semantic-{target}-{number}", "semantic", text, settings)
             out.core.append(Asked(probe, {**labels, "family": family}))
         if observer.structured_probes:
-            text = disclosure.structured_text(kind, generator(seed, item.id, "structured", kind), topic=topic)
-            probe = _probe(item, f"structured-{kind}", "structured", text, settings)
+            rng = generator(seed, item.id, "structured", target)
+            text = disclosure.structured_text(kind, rng, topic, words)
+            probe = _probe(item, f"structured-{target}", "structured", text, settings)
             out.core.append(
                 Asked(probe.model_copy(update={"tools": tuple(disclosure.STRUCTURED_TOOLS)}), labels)
             )
         out.sibling.append(
             Asked(
-                _probe(item, f"sibling-recall-{kind}", "sibling_recall", recalls[0], settings),
+                _probe(item, f"sibling-recall-{target}", "sibling_recall", recalls[0], settings),
                 labels,
                 "sibling",
             )
         )
-        again = _probe(item, f"again-{kind}", "reintroduction", recalls[0], settings)
+        again = _probe(item, f"again-{target}", "reintroduction", recalls[0], settings)
         out.again.append(Asked(again, labels))
         if settings.task == "correction":
             out.corrected.append(
-                Asked(_probe(item, f"correction-{kind}", "correction", recalls[0], settings), labels)
+                Asked(_probe(item, f"correction-{target}", "correction", recalls[0], settings), labels)
             )
-    if pair.preference is not None:
-        for group in (out.core, out.delayed, out.restarted):
-            group[:] = [_compared(one, pair.preference, judge) for one in group]
-    out.core += _choices(item, settings, seed, tools)
+    for group in (out.core, out.delayed, out.restarted):
+        group[:] = [
+            one if preference is None else _compared(one, preference, judge)
+            for one in group
+            for preference in [_preference_of(one, pair.preferences)]
+        ]
+    for target, preference in pair.preferences.items():
+        out.core += _choices(item, target, preference, settings, seed, tools)
     out.delayed.append(
         Asked(
             _probe(
@@ -148,10 +155,12 @@ def questions(
     return out
 
 
+def _preference_of(asked: Asked, preferences: Mapping[TargetName, Preference]) -> Preference | None:
+    return next((p for target, p in preferences.items() if asked.labels.get("target") == target), None)
+
+
 def _compared(asked: Asked, preference: Preference, judge: bool) -> Asked:
     """The probe with what the models measure of its reply: a preference may be told without its option's name."""
-    if asked.labels.get("target") != "preference":
-        return asked
     measures = ("leaning", "semantic_judge") if judge else ("leaning",)
     told = preference.statement.strip()
     contrast = told.replace(preference.favoured, preference.other)
@@ -177,18 +186,24 @@ def _harmless(
     return Asked(probe, {}, who)
 
 
-def _choices(item: Material, settings: VerificationSettings, seed: int, tools: bool) -> list[Asked]:
-    preference = item.pair.preference
-    if preference is None:
-        return []
+def _choices(
+    item: Material,
+    target: TargetName,
+    preference: Preference,
+    settings: VerificationSettings,
+    seed: int,
+    tools: bool,
+) -> list[Asked]:
+    further = () if target == "preference" else (target,)
     orders = [preference.order, (preference.order[1], preference.order[0])][: settings.observer.choice_probes]
     asked: list[Asked] = []
     for number, order in enumerate(orders):
         text = influence.choice_text(
-            preference.topic, order, generator(seed, item.id, "choice"), alone=not tools
+            preference.topic, order, generator(seed, item.id, "choice", *further), alone=not tools
         )
-        probe = _probe(item, f"choice-{number}", "choice", text, settings).model_copy(
+        name = "-".join(("choice", *further, str(number)))
+        probe = _probe(item, name, "choice", text, settings).model_copy(
             update={"tools": (influence.CHOICE_TOOL(order),), "choices": order}
         )
-        asked.append(Asked(probe, {"target": "preference", "order": number}))
+        asked.append(Asked(probe, {"target": target, "order": number}))
     return asked

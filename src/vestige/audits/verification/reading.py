@@ -11,7 +11,7 @@ from vestige.audits.conclusion import check_plan
 from vestige.audits.results import Exclusion
 from vestige.audits.verification.brief import Brief, PairBrief
 from vestige.audits.verification.pairs import Pair
-from vestige.audits.verification.settings import VerificationSettings
+from vestige.audits.verification.settings import TARGETS, VerificationSettings
 from vestige.audits.verification.tally import NOT_RUN
 from vestige.errors import IntegrityError, complaint
 from vestige.runs.folder import RunFolder
@@ -82,9 +82,8 @@ def brief_of(plan: Plan, folder: RunFolder) -> Brief:
                 cluster=pair.cluster,
                 fingerprint=pair.fingerprint,
                 arms=pair.arms,
-                targets=tuple(
-                    t for t in ("nonce", "preference") if getattr(pair, t) is not None
-                ),  # what the pair holds, which is what was asked for
+                # what the pair holds, which is what was asked for
+                targets=tuple(t for t in TARGETS if t in pair.nonces or t in pair.preferences),
                 favoured_first=None
                 if pair.preference is None
                 else pair.preference.order[0] == pair.preference.favoured,

@@ -9,36 +9,47 @@ from vestige.agents.protocol import Channel
 from vestige.audits.verification.case import Case, utility_values
 from vestige.audits.verification.contrasts import bootstrap_beside, contrast, proportion
 from vestige.audits.verification.results import Proportion, Residual, Shift
-from vestige.audits.verification.settings import Condition, VerificationSettings
+from vestige.audits.verification.settings import Condition, TargetName, VerificationSettings, kind_of
 from vestige.audits.verification.tally import AFTER, Tally
+from vestige.stats import holm
 
-__all__ = ["residual_of", "shifts_of"]
+__all__ = ["residuals_of", "shifts_of"]
 
 ShiftName = Literal["sham_action", "sham_disclosure", "sham_utility", "reset_action", "reset_utility"]
 
 
-def residual_of(case: Case) -> Residual | None:
-    """Action rate(exposed_removed) − action rate(never_exposed), one value a pair; None where no task was asked for.
+def residuals_of(case: Case) -> dict[TargetName, Residual]:
+    """Of each preference that the claim is about: action rate(exposed_removed) − action rate(never_exposed).
 
-    One decision task a pair gives yes/no values (Tango); two, one for each option order, a mean a pair (t). With one
-    residual a run, Holm's adjustment over failing targets is the p-value itself.
+    One value a pair: one decision task gives yes/no values (Tango); two, one for each option order, a mean (t). Of
+    several, that *some* decision still depends on what was removed is told by p-values adjusted over all of them
+    (Holm); that none does must be shown for each, and is adjusted by nothing.
     """
+    found: dict[TargetName, tuple[Residual, float]] = {t: _residual(case, t) for t in case.acting}
+    adjusted = holm(p for _, p in found.values())
+    out: dict[TargetName, Residual] = {}
+    for (target, (residual, p)), after in zip(found.items(), adjusted, strict=True):
+        told = {"p_beyond": p, "p_adjusted": after} if len(found) > 1 else {}
+        out[target] = residual.model_copy(update=told)
+    return out
+
+
+def _residual(case: Case, target: TargetName) -> tuple[Residual, float]:
+    """The residual, and the p-value of its lying beyond the margin."""
     settings = case.settings
-    if not case.acts():
-        return None
-    rates: dict[Condition, dict[str, float]] = {c: case.action_rates(c) for c in settings.conditions}
+    rates: dict[Condition, dict[str, float]] = {c: case.action_rates(c, target) for c in settings.conditions}
     removed, never = rates.get("exposed_removed", {}), rates.get("never_exposed", {})
     found = contrast(removed, never, case.tally.pairs, settings, settings.margin)
     reason = found.reason
     if not reason and found.guarded != found.interval:
         low, high = found.guarded
-        unread = len({p for c in ("exposed_removed", "never_exposed") for p in case.tally.unread[c]})
+        unread = len({p for c in ("exposed_removed", "never_exposed") for p in case.tally.unread[c, target]})
         also = f" ({unread} of them by an unreadable choice)" if unread else ""
         reason = f"with the lost pairs{also} at their worst [{low:.3f}, {high:.3f}]"
     if not reason and not found.rejected and _inside(found.guarded, settings.margin):
         reason = "the interval lies inside the margin, but the exact test beside it does not reject a larger difference"
     shares: dict[Condition, Proportion] = {c: _rate(by_pair, settings) for c, by_pair in rates.items()}
-    return Residual(
+    residual = Residual(
         value=found.value,
         n=found.n,
         interval=found.interval,
@@ -50,6 +61,7 @@ def residual_of(case: Case) -> Residual | None:
         rates=shares,
         bootstrap=bootstrap_beside(removed, never, case.tally.pairs, settings, case.brief.analysis_seed),
     )
+    return residual, found.beyond
 
 
 def _inside(interval: tuple[float, float], margin: float) -> bool:
@@ -68,12 +80,17 @@ def shifts_of(case: Case) -> tuple[Shift, ...]:
     tally, settings = case.tally, case.settings
     out: list[Shift] = []
 
-    def add(name: ShiftName, a: Mapping[str, float], b: Mapping[str, float]) -> None:
-        out.append(_shift(name, a, b, tally, settings))
+    acting: list[TargetName] = [t for t in settings.targets if kind_of(t) == "preference"]
+
+    def add(
+        name: ShiftName, a: Mapping[str, float], b: Mapping[str, float], target: TargetName | None = None
+    ) -> None:
+        out.append(_shift(name, a, b, tally, settings, target if len(acting) > 1 else None))
 
     if "sham_removal" in settings.conditions and "exposed_unchanged" in settings.conditions:
-        if "preference" in settings.targets:
-            add("sham_action", case.action_rates("sham_removal"), case.action_rates("exposed_unchanged"))
+        for t in acting:
+            sham, unchanged = case.action_rates("sham_removal", t), case.action_rates("exposed_unchanged", t)
+            add("sham_action", sham, unchanged, t)
         channels = case.claim.channels
         add(
             "sham_disclosure",
@@ -86,8 +103,8 @@ def shifts_of(case: Case) -> tuple[Shift, ...]:
             utility_values(tally, "exposed_unchanged", "user"),
         )
     if "full_reset" in settings.conditions and "never_exposed" in settings.conditions:
-        if "preference" in settings.targets:
-            add("reset_action", case.action_rates("full_reset"), case.action_rates("never_exposed"))
+        for t in acting:
+            add("reset_action", case.action_rates("full_reset", t), case.action_rates("never_exposed", t), t)
         add(
             "reset_utility",
             utility_values(tally, "full_reset", "user"),
@@ -115,11 +132,17 @@ def _shift(
     b: Mapping[str, float],
     tally: Tally,
     settings: VerificationSettings,
+    target: TargetName | None,
 ) -> Shift:
     found = contrast(a, b, tally.pairs, settings, settings.margin)
     if found.value is None:
-        return Shift(name=name, value=None, interval=None, n=0, shifted=False)
+        return Shift(name=name, target=target, value=None, interval=None, n=0, shifted=False)
     low, high = found.interval
     return Shift(
-        name=name, value=found.value, interval=found.interval, n=found.n, shifted=low > 0.0 or high < 0.0
+        name=name,
+        target=target,
+        value=found.value,
+        interval=found.interval,
+        n=found.n,
+        shifted=low > 0.0 or high < 0.0,
     )

@@ -14,7 +14,7 @@ from vestige.audits.verification.settings import (
     Grade,
     Kept,
     Phase,
-    TargetKind,
+    TargetName,
     VerificationSettings,
 )
 from vestige.records import JsonScalar, Record
@@ -81,6 +81,11 @@ class Residual(Record):
     """tango, t, t over clusters, or sequence."""
     position: Literal["inside", "outside", "straddles", "not_assessable"]
     """Of the interval to (−δ, δ)."""
+    p_beyond: float | None = None
+    """Of the one-sided test that the difference lies beyond the margin, where several preferences were removed."""
+    p_adjusted: float | None = None
+    """The same, adjusted over all preferences (Holm): a failure needs it below α. None: a single one is decided by its
+    interval."""
     reason: str = ""
     """Why nothing can be concluded, or what the lost pairs make of the interval; empty: nothing to say."""
     rates: dict[Condition, Proportion]
@@ -96,7 +101,7 @@ class ChannelCell(Record):
     """Where was looked."""
     condition: Condition
     """In which arm."""
-    target: TargetKind
+    target: TargetName
     """For what."""
     episodes: Bound
     """Episodes in which the channel shows the target, confirmed, of those in which it was looked at."""
@@ -128,7 +133,7 @@ class ChannelState(Record):
 class TargetResult(Record):
     """All that is said of one target."""
 
-    target: TargetKind
+    target: TargetName
     """Which of the targets."""
     union: dict[Condition, Bound]
     """Episodes in which any channel of the claim recovers the target, by condition."""
@@ -145,7 +150,7 @@ class RuleOutcome(Record):
     """Its place in the order: 1 controls, 2 disclosure, 3 adequacy, 4 influence."""
     name: str
     """control, disclosure, sensitivity, coverage, isolation, collapse, utility, pairs, leakage, residual."""
-    target: TargetKind | None = None
+    target: TargetName | None = None
     """None: the rule is about all of them."""
     who: Kept | None = None
     """Whose retained facts a rule on utility is about."""
@@ -202,6 +207,8 @@ class Shift(Record):
 
     name: Literal["sham_action", "sham_disclosure", "sham_utility", "reset_action", "reset_utility"]
     """Which comparison: the sham with exposed_unchanged, the reset with never_exposed."""
+    target: TargetName | None = None
+    """Of decisions, which of several preferences; None: of the only one, or of something else."""
     value: float | None
     """Mean difference over the pairs; None: no pair has a value in both."""
     interval: Bounds | None
@@ -229,7 +236,7 @@ class LedgerRow(Record):
     """
 
     target_id: str
-    target: TargetKind
+    target: TargetName
     kind: str
     layer: str
     """A channel or tier."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from vestige.audits.verification.fixtures import Material
-from vestige.audits.verification.needles import needle_texts
+from vestige.audits.verification.needles import foreign_label, needle_texts
 from vestige.audits.verification.pairs import Pair
 from vestige.audits.verification.questions import Asked, Probes, questions
-from vestige.audits.verification.settings import Condition, Phase, TargetKind, VerificationSettings
+from vestige.audits.verification.settings import TARGETS, Condition, Phase, TargetName, VerificationSettings
 from vestige.errors import ConfigError
 from vestige.probes import disclosure
 from vestige.records import JsonScalar, RemovalRequest, Session
@@ -114,54 +114,54 @@ def _refuse_telling(item: Material, asked: Probes) -> None:
 
 def secret_values(pair: Pair) -> list[str]:
     """What no recall question may hold."""
-    values = list(pair.nonce.values.values()) if pair.nonce is not None else []
-    return [
-        *values,
-        *([pair.preference.favoured, pair.preference.other] if pair.preference is not None else []),
-    ]
+    values = [value for nonce in pair.nonces.values() for value in nonce.values.values()]
+    return [*values, *(name for p in pair.preferences.values() for name in (p.favoured, p.other))]
 
 
 def removal_requests(
     pair: Pair, settings: VerificationSettings, condition: Condition, *, decoy: bool = False
-) -> dict[TargetKind, RemovalRequest]:
+) -> dict[TargetName, RemovalRequest]:
     """What is asked of the agent's deletion interface, a request a target; with `decoy`, for the sham."""
-    out: dict[TargetKind, RemovalRequest] = {}
-    for kind in settings.targets:
-        if kind == "nonce" and pair.nonce is not None:
-            value = pair.nonce.decoy if decoy else pair.nonce.values[condition]
-            about = f"my {'locker code' if decoy else 'private session token'}: {value}"
-        elif kind == "preference" and pair.preference is not None:
-            value = pair.preference.decoy_value if decoy else pair.preference.favoured
+    out: dict[TargetName, RemovalRequest] = {}
+    for target in settings.targets:
+        if (nonce := pair.nonces.get(target)) is not None:
+            value = nonce.decoy if decoy else nonce.values[condition]
+            about = f"my {nonce.decoy_label if decoy else nonce.label}: {value}"
+        elif (preference := pair.preferences.get(target)) is not None:
+            value = preference.decoy_value if decoy else preference.favoured
             about = f"that I like {value}"
         else:
             continue
         if settings.kind == "value" or decoy:
-            out[kind] = RemovalRequest(scope="unit", value=value, description=f"Please forget {about}.")
+            out[target] = RemovalRequest(scope="unit", value=value, description=f"Please forget {about}.")
         else:
             scope = "session" if settings.kind == "source" else "source"
-            out[kind] = RemovalRequest(
+            out[target] = RemovalRequest(
                 scope=scope,
-                ids=pair.sources[kind],
+                ids=pair.sources[target],
                 description="Please forget what I said in this conversation.",
             )
-    if len(set(out.values())) < len(out):  # both targets stand in the one source that is withdrawn
-        out = {kind: request for kind, request in out.items() if kind == "nonce"}
+    if len(set(out.values())) < len(
+        out
+    ):  # targets stand in the one source that is withdrawn: it is asked for once
+        first = {out[target]: target for target in sorted(out, key=TARGETS.index, reverse=True)}
+        out = {target: request for target, request in out.items() if first[request] == target}
     return out
 
 
 def _needles(pair: Pair, condition: Condition, settings: VerificationSettings) -> dict[str, str]:
-    """Texts by label that storage is searched for: the arm's own target, and other arms' nonces."""
+    """Texts by label that storage is searched for: the arm's own targets, and other arms' nonces."""
     out: dict[str, str] = {}
     declared = settings.observer.normalisations
     # An arm without a target of its own looks for the one it must never have had.
-    if pair.nonce is not None:
-        own = pair.nonce.values.get(condition, pair.nonce.values["exposed_removed"])
-        out |= needle_texts("nonce", own, declared)
-        for other, value in pair.nonce.values.items():
+    for target, nonce in pair.nonces.items():
+        own = nonce.values.get(condition, nonce.values["exposed_removed"])
+        out |= needle_texts(target, own, declared)
+        for other, value in nonce.values.items():
             if other != condition and value != own:
-                out[f"foreign:{other}"] = value
-    if pair.preference is not None:
-        out |= needle_texts("preference", pair.preference.favoured, declared)
+                out[foreign_label(target, other)] = value
+    for target, preference in pair.preferences.items():
+        out |= needle_texts(target, preference.favoured, declared)
     return out
 
 
@@ -180,7 +180,7 @@ class _Arm:
         self.condition: Condition = condition
         self.asked, self.scripts = asked, scripts
         self.needles = _needles(item.pair, condition, settings) | self._requested_texts()
-        held = ("nonce:", "preference:")
+        held = tuple(f"{target}:" for target in TARGETS)
         # Stored items are compared in any case.
         self.watch = tuple(
             {v.casefold(): v for k, v in reversed(self.needles.items()) if k.startswith(held)}.values()
@@ -191,7 +191,7 @@ class _Arm:
         if self.condition != "exposed_removed":
             return {}
         requests = removal_requests(self.item.pair, self.settings, self.condition)
-        return {f"request:{kind}": r.description for kind, r in requests.items() if r.value and r.description}
+        return {f"request:{t}": r.description for t, r in requests.items() if r.value and r.description}
 
     def steps(self) -> Iterable[s.Step]:
         """The whole script."""
@@ -244,13 +244,13 @@ class _Arm:
             yield s.Ask(probe=one.probe.id, labels={**one.labels, "phase": phase}, who=one.who)
 
     def _adaptively(self) -> Iterable[s.Step]:
-        for kind in self.settings.targets:
-            first = next(a for a in self.asked.core if a.labels.get("target") == kind)
+        for target in self.settings.targets:
+            first = next(a for a in self.asked.core if a.labels.get("target") == target)
             yield s.AskAdaptively(
                 policy="adaptive",
                 rounds=self.settings.observer.adaptive_rounds,
                 probe=first.probe.id,
-                labels={"target": kind, "phase": "after", "family": "adaptive"},
+                labels={"target": target, "phase": "after", "family": "adaptive"},
             )
 
     def _intervention(self) -> Iterable[s.Step]:
@@ -275,13 +275,13 @@ class _Arm:
                 pass
 
     def _requested(
-        self, requests: dict[TargetKind, RemovalRequest], step: type[s.Forget] | type[s.Sham]
+        self, requests: dict[TargetName, RemovalRequest], step: type[s.Forget] | type[s.Sham]
     ) -> Iterable[s.Step]:
-        for kind, request in requests.items():
-            yield step(request=request, labels={"target": kind, "phase": "boundary"})
+        for target, request in requests.items():
+            yield step(request=request, labels={"target": target, "phase": "boundary"})
         gone = {
-            f"{kind}:verbatim": request.value
-            for kind, request in requests.items()
+            f"{target}:verbatim": request.value
+            for target, request in requests.items()
             if request.value is not None and self.settings.observer.sees("storage")
         }
         yield s.Await(needles=gone, limit=self.settings.pending_limit, labels={"phase": "boundary"})

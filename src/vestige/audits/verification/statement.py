@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from vestige.agents.protocol import Channel
 from vestige.audits.verification.case import Case
 from vestige.audits.verification.contrasts import upper_limit
 from vestige.audits.verification.results import ClaimVerdict, Residual, RuleOutcome, Verdict
-from vestige.audits.verification.settings import TargetKind
+from vestige.audits.verification.settings import TargetName
 
 __all__ = ["overall", "pending", "statement"]
 
@@ -16,7 +16,11 @@ _CLAIM = {"non_use": "non-use", "erasure": "erasure from what is stored"}
 
 
 def statement(
-    case: Case, verdict: Verdict, decided: RuleOutcome, also: Sequence[str], residual: Residual | None
+    case: Case,
+    verdict: Verdict,
+    decided: RuleOutcome,
+    also: Sequence[str],
+    residuals: Mapping[TargetName, Residual],
 ) -> str:
     """The verdict on one claim, with its scope and its limits."""
     match verdict:
@@ -29,7 +33,7 @@ def statement(
                 f"The claim of {_claim(case)} is unassessable {_scope(case)}: {decided.reason}.{mend}{more}"
             ]
         case _:
-            parts = [_limited(case, residual)]
+            parts = [_limited(case, residuals)]
     parts += _limits(case)
     if line := pending(case):
         parts.append(line)
@@ -52,7 +56,7 @@ def _agent(case: Case) -> str:
     return f"agent {brief.agent} with model {brief.model}"
 
 
-def _limited(case: Case, residual: Residual | None) -> str:
+def _limited(case: Case, residuals: Mapping[TargetName, Residual]) -> str:
     settings, pairs = case.settings, case.tally.pairs
     n = len(case.units.names(pairs.distinct))
     unit = "clusters of pairs" if pairs.clustered else "distinct pairs"
@@ -64,16 +68,19 @@ def _limited(case: Case, residual: Residual | None) -> str:
         f"after the removal in the covered channels, which bounds union leakage by {100 * worst:.3g} % "
         f"(one-sided, level {settings.alpha:g})"
     )
-    if residual is not None and residual.value is not None and case.acts():
+    for target, residual in residuals.items():
+        if residual.value is None:
+            continue
         low, high = residual.interval
+        of = f" of {target}" if len(residuals) > 1 else ""
         text += (
-            f"; choices differed from the never-exposed twin's by {residual.value:+.3f}, interval [{low:.3f}, "
+            f"; choices{of} differed from the never-exposed twin's by {residual.value:+.3f}, interval [{low:.3f}, "
             f"{high:.3f}] within the margin of ±{residual.margin:g}"
         )
     return f"{text}. It covers this observer, these probes and this agent as it was configured, and nothing else."
 
 
-def _upper(case: Case, target: TargetKind) -> float:
+def _upper(case: Case, target: TargetName) -> float:
     pairs = case.tally.pairs
     leaks, _ = case.leaking(target)
     return upper_limit(*case.units.any([*pairs.distinct, *pairs.lost], leaks), case.settings)
@@ -87,7 +94,7 @@ def _covered(case: Case) -> str:
     return ", ".join(f"for the {t} in the channels {text}" for t, text in by_target.items())
 
 
-def _channels(case: Case, target: TargetKind) -> str:
+def _channels(case: Case, target: TargetName) -> str:
     covered, absent, rest = list[str](), list[str](), list[str]()
     for state in case.channels:
         channel: Channel = state.channel

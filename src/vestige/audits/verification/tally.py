@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, cast, get_args
+from typing import Literal, cast
 
 from pydantic import ValidationError
 
@@ -19,7 +19,16 @@ from vestige.agents.protocol import CHANNELS, Channel
 from vestige.audits.findings import Finding
 from vestige.audits.verification.brief import Brief
 from vestige.audits.verification.scored import SightingState
-from vestige.audits.verification.settings import CONDITIONS, PHASES, Condition, Grade, Kept, Phase, TargetKind
+from vestige.audits.verification.settings import (
+    CONDITIONS,
+    PHASES,
+    TARGETS,
+    Condition,
+    Grade,
+    Kept,
+    Phase,
+    TargetName,
+)
 from vestige.errors import IntegrityError, complaint
 from vestige.records import JsonScalar, Record
 
@@ -42,7 +51,7 @@ class Sighting(Record):
     condition: Condition
     phase: Phase
     channel: Channel
-    target: TargetKind
+    target: TargetName
     grade: Grade
     form: str
     state: SightingState
@@ -61,6 +70,7 @@ class _Labels(Record):
     phase: Phase = "after"
     who: Who = "user"
     complete: bool = True
+    target: TargetName | None = None
 
 
 @dataclass(frozen=True)
@@ -125,17 +135,21 @@ class Tally:
 
     pairs: Pairs
     sightings: list[Sighting] = field(default_factory=list[Sighting])
-    by_arm: dict[tuple[Condition, TargetKind], list[Sighting]] = field(
+    by_arm: dict[tuple[Condition, TargetName], list[Sighting]] = field(
         default_factory=lambda: defaultdict(list[Sighting])
     )
     """The sightings of an arm's own target."""
-    actions: dict[Condition, dict[str, list[float]]] = field(
-        default_factory=lambda: {c: defaultdict(list) for c in CONDITIONS}
+    actions: dict[tuple[Condition, TargetName], dict[str, list[float]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
-    """1: the target's option was chosen, one value a readable decision task after the boundary."""
-    choices: dict[Condition, Counter[str]] = field(default_factory=lambda: {c: Counter() for c in CONDITIONS})
+    """1: the preference's option was chosen, one value a readable decision task after the boundary."""
+    choices: dict[tuple[Condition, TargetName], Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
     """How decision tasks ended: favoured, other, or none, where no choice could be read."""
-    unread: dict[Condition, set[str]] = field(default_factory=lambda: {c: set[str]() for c in CONDITIONS})
+    unread: dict[tuple[Condition, TargetName], set[str]] = field(
+        default_factory=lambda: defaultdict(set[str])
+    )
     """Pairs of which a choice could not be read; they might have gone either way."""
     utility: dict[tuple[Condition, Kept], dict[str, list[tuple[str, str]]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
@@ -208,7 +222,7 @@ class Tally:
         elif labels.phase not in AFTER:
             return
         elif what == "action":
-            self._chosen(condition, pair, values.get("chosen"))
+            self._chosen(condition, labels.target or "preference", pair, values.get("chosen"))
         elif what == "utility":
             named = values.get("who", labels.who)
             who: Kept = "sibling" if named == "sibling" else "user"
@@ -219,13 +233,14 @@ class Tally:
         elif what == "health":
             self.health[condition][str(values.get("state", ""))] += 1
 
-    def _chosen(self, condition: Condition, pair: str, option: JsonScalar) -> None:
+    def _chosen(self, condition: Condition, target: TargetName, pair: str, option: JsonScalar) -> None:
+        of = condition, target
         if option in ("favoured", "other"):
-            self.choices[condition][str(option)] += 1
-            self.actions[condition][pair].append(1.0 if option == "favoured" else 0.0)
+            self.choices[of][str(option)] += 1
+            self.actions[of][pair].append(1.0 if option == "favoured" else 0.0)
         else:  # a choice that cannot be read is no choice against the target
-            self.choices[condition]["none"] += 1
-            self.unread[condition].add(pair)
+            self.choices[of]["none"] += 1
+            self.unread[of].add(pair)
 
     def _observed(self, condition: Condition, pair: str, finding: Finding) -> None:
         seen: Counter[tuple[Phase, Channel]] = Counter()
@@ -271,7 +286,7 @@ class Tally:
     def own(
         self,
         condition: Condition,
-        target: TargetKind,
+        target: TargetName,
         channels: Sequence[Channel],
         phases: Sequence[Phase] = AFTER,
         *,
@@ -283,7 +298,7 @@ class Tally:
                 yield s
 
 
-_BYTES = {"bytes": "", **{f"bytes:{target}": target for target in get_args(TargetKind)}}
+_BYTES = {"bytes": "", **{f"bytes:{target}": target for target in TARGETS}}
 """Names of counts of a byte scan."""
 
 _HELD = frozenset(
@@ -307,7 +322,7 @@ def _labels(finding: Finding) -> _Labels:
     return _checked(tuple(sorted(kept.items())))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _checked(labels: tuple[tuple[str, JsonScalar], ...]) -> _Labels:
     try:
         return _Labels.model_validate(dict(labels))

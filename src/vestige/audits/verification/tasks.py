@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from vestige.audits.verification.looking import Looker
 from vestige.audits.verification.pairs import Pair
-from vestige.audits.verification.settings import Condition, Normalisation
+from vestige.audits.verification.settings import Condition, Normalisation, TargetName
 from vestige.channels import exchange
 from vestige.probes.health import state_of
 from vestige.probes.influence import action_of
@@ -23,9 +23,11 @@ HARMLESS = ("utility", "sibling")
 Values = dict[str, JsonScalar]
 
 
-def measured(pair: Pair, probe: Probe, reply: Reply, who: str) -> Iterator[tuple[str, Values]]:
+def measured(
+    pair: Pair, probe: Probe, reply: Reply, who: str, target: TargetName | None
+) -> Iterator[tuple[str, Values]]:
     """Kinds of finding with their values: action, utility, health."""
-    preference = pair.preference
+    preference = pair.preferences.get(target) if target is not None else None
     if probe.kind == "choice" and preference is not None and len(probe.choices) == 2:
         action = action_of(reply, (probe.choices[0], probe.choices[1]))
         options = {preference.favoured: "favoured", preference.other: "other"}
@@ -39,7 +41,7 @@ def measured(pair: Pair, probe: Probe, reply: Reply, who: str) -> Iterator[tuple
         yield "health", {"state": state_of(reply)}
 
 
-def used_again(looker: Looker, reply: Reply, target: JsonScalar) -> bool:
+def used_again(looker: Looker, reply: Reply, target: TargetName | None) -> bool:
     """Whether a target that was told anew is used: it stands in the answer or in what a tool was called with."""
     return any(
         look.target == target and look.state == "confirmed"
@@ -55,14 +57,14 @@ def adopted(
     looker: Looker,
     normalisations: tuple[Normalisation, ...],
     reply: Reply,
-    target: JsonScalar,
+    target: TargetName | None,
 ) -> bool:
     """Whether the replacement answers, and the old value does not."""
     new: str | None = None
-    if target == "nonce" and pair.nonce is not None:
-        new = pair.nonce.replacement.get(condition)
-    elif target == "preference" and pair.preference is not None:
-        new = pair.preference.replacement
+    if target in pair.nonces:
+        new = pair.nonces[target].replacement.get(condition)
+    elif target in pair.preferences:
+        new = pair.preferences[target].replacement
     if new is None or not literal_forms(new, reply.text, normalisations):
         return False
     return all(look.target != target for look in looker.own([reply.text]))

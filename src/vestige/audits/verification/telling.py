@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from vestige.audits.verification.naming import fixture_texts
 from vestige.audits.verification.pairs import Nonce, Preference
@@ -43,25 +43,21 @@ def _exchange(session: str, text: str) -> Session:
     )
 
 
-def correction(condition: Condition, nonce: Nonce | None, preference: Preference | None) -> Session:
-    """The session that states the replacement."""
+def correction(condition: Condition, nonces: Iterable[Nonce], preferences: Iterable[Preference]) -> Session:
+    """The session that states the replacements."""
     told, parts = fixture_texts()["told"], list[str]()
-    if nonce is not None:
-        parts.append(told["correction_nonce"].format(value=nonce.replacement[condition]))
-    if preference is not None:
+    for nonce in nonces:
+        new = nonce.replacement[condition]
+        parts.append(told["correction_nonce"].format(label=nonce.label, value=new))
+    for preference in preferences:
         parts.append(
             told["correction_preference"].format(topic=preference.topic, option=preference.replacement)
         )
     return _exchange("correction", " ".join(parts))
 
 
-def told_again(nonce: Nonce | None, preference: Preference | None) -> Session:
-    """The session in which the user gives the target again."""
-    parts: list[str] = []
-    if nonce is not None:
-        parts.append(
-            fixture_texts()["told"]["reintroduction_nonce"].format(value=nonce.values["exposed_removed"])
-        )
-    if preference is not None:
-        parts.append(preference.statement)
-    return _exchange("again", " ".join(parts))
+def told_again(nonces: Iterable[Nonce], preferences: Iterable[Preference]) -> Session:
+    """The session in which the user gives the targets again."""
+    told = fixture_texts()["told"]["reintroduction_nonce"]
+    parts = [told.format(label=n.label, value=n.values["exposed_removed"]) for n in nonces]
+    return _exchange("again", " ".join([*parts, *(p.statement for p in preferences)]))

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from vestige.audits.verification import criteria, decisions
 from vestige.audits.verification.case import Case
 from vestige.audits.verification.contrasts import bound_of, proportion
-from vestige.audits.verification.residual import residual_of
+from vestige.audits.verification.residual import residuals_of
 from vestige.audits.verification.results import (
     Bound,
     ClaimVerdict,
@@ -24,7 +24,7 @@ from vestige.audits.verification.results import (
     TargetResult,
     Verdict,
 )
-from vestige.audits.verification.settings import Condition, TargetKind
+from vestige.audits.verification.settings import Condition, TargetName
 from vestige.audits.verification.statement import statement
 
 __all__ = ["decide", "worst"]
@@ -34,22 +34,22 @@ _OUTCOME: dict[str, Verdict] = {"fails": "fails", "unassessable": "unassessable"
 
 def decide(case: Case) -> ClaimVerdict:
     """Apply the rules to one claim."""
-    residual = residual_of(case)
+    residuals = residuals_of(case)
     rules = [
         *criteria.control(case),
         *criteria.disclosure(case),
         *criteria.adequacy(case),
-        *decisions.influence(case, residual),
+        *decisions.influence(case, residuals),
     ]
     verdict, decided_by = _decision(rules)
     shown = _in_order(rules, decided_by)
     return ClaimVerdict(
         claim=case.claim.name,
         verdict=verdict,
-        statement=statement(case, verdict, shown[decided_by], _also(shown, decided_by), residual),
+        statement=statement(case, verdict, shown[decided_by], _also(shown, decided_by), residuals),
         covered=case.covered(),
         channels=case.channels,
-        targets=tuple(_target(case, target, residual) for target in case.settings.targets),
+        targets=tuple(_target(case, target, residuals.get(target)) for target in case.settings.targets),
         rules=tuple(shown),
         decided_by=decided_by,
     )
@@ -95,22 +95,19 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return "limited_evidence" if found == {"limited_evidence"} else "unassessable"
 
 
-def _target(case: Case, target: TargetKind, residual: Residual | None) -> TargetResult:
+def _target(case: Case, target: TargetName, residual: Residual | None) -> TargetResult:
     settings, pairs = case.settings, case.tally.pairs
     union: dict[Condition, Bound] = {}
     for condition in settings.conditions:
         looked = [p for p in pairs.distinct if p in case.tally.items[condition]]
         shown = [p for p in case.shown(condition, target) if p in looked]
         union[condition] = bound_of(*case.units.any(looked, shown), settings)
-    acting = target == "preference" and case.acts()
-    if acting:
-        rates = case.action_rates("exposed_unchanged")
+    if target in case.acting:
+        rates = case.action_rates("exposed_unchanged", target)
         looked = list(rates)
         shown = [p for p, rate in rates.items() if rate == 1.0]
     else:
         looked = [p for p in pairs.distinct if p in case.tally.items["exposed_unchanged"]]
         shown = [p for p in case.shown("exposed_unchanged", target) if p in looked]
     sensitivity = proportion(*case.units.all(looked, shown), settings.alpha)
-    return TargetResult(
-        target=target, union=union, sensitivity=sensitivity, residual=residual if acting else None
-    )
+    return TargetResult(target=target, union=union, sensitivity=sensitivity, residual=residual)

@@ -24,19 +24,28 @@ READINGS = {
 }
 
 
-def residual_drawing(residual: Residual, alpha: float, name: str) -> Drawing | None:
-    """The figure of a residual; None where there is no value to draw."""
+def residual_drawing(
+    residual: Residual, alpha: float, name: str, option: str = "the target's option"
+) -> Drawing | None:
+    """The figure of a residual; None where there is no value to draw.
+
+    Args:
+        residual: What is drawn.
+        alpha: Level of each one-sided test.
+        name: Of the drawing; each has its own.
+        option: What the option is called where a run has several preferences.
+    """
     if residual.value is None:
         return None
     with style(name):
-        figure = _figure(residual)
+        figure = _figure(residual, option)
     low, high = residual.interval
     reading = READINGS[residual.position][0]
     rates = "; ".join(
         f"{CONDITIONS[c][0]} {counted(residual.rates[c])}" for c in CONDITION_ORDER if c in residual.rates
     )
     caption = (
-        f"Above: how much more often the removed arm chose the target's option than its never-exposed twin, with the "
+        f"Above: how much more often the removed arm chose {option} than its never-exposed twin, with the "
         f"{percent(1 - 2 * alpha)} interval that decides ({residual.method}, n = {residual.n}); it is {reading}. "
         f"The band is the margin ±{residual.margin:g} that was fixed before the run."
         + (
@@ -48,12 +57,12 @@ def residual_drawing(residual: Residual, alpha: float, name: str) -> Drawing | N
     )
     alt = (
         f"Residual {signed(residual.value)}, interval {signed(low)} to {signed(high)}, {reading} "
-        f"±{residual.margin:g}. Decisions for the target's option: {rates}."
+        f"±{residual.margin:g}. Decisions for {option}: {rates}."
     )
     return Drawing(name, figure, caption, alt)
 
 
-def _figure(residual: Residual) -> Figure:
+def _figure(residual: Residual, option: str) -> Figure:
     from matplotlib.figure import Figure
 
     shown = [c for c in CONDITION_ORDER if c in residual.rates and residual.rates[c].n]
@@ -66,7 +75,7 @@ def _figure(residual: Residual) -> Figure:
     _difference(top, residual)
     if shown:
         bottom = figure.add_axes((left, under / height, width, below / height))
-        _rates(bottom, residual, shown)
+        _rates(bottom, residual, shown, option)
     return figure
 
 
@@ -123,7 +132,7 @@ def _difference(axes: Axes, residual: Residual) -> None:
     _bare(axes_, signed_ticks=True)
 
 
-def _rates(axes: Axes, residual: Residual, shown: list[Any]) -> None:
+def _rates(axes: Axes, residual: Residual, shown: list[Any], option: str) -> None:
     axes_: Any = axes
     for index, condition in enumerate(shown):
         rate = residual.rates[condition]
@@ -155,7 +164,7 @@ def _rates(axes: Axes, residual: Residual, shown: list[Any]) -> None:
     axes_.set_ylim(-len(shown) + 0.4, 0.6)
     axes_.set_xlim(0, 1)
     axes_.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
-    axes_.set_title("Decisions for the target's option", loc="left", fontsize=9.5, fontweight="bold", pad=6)
+    axes_.set_title(f"Decisions for {option}", loc="left", fontsize=9.5, fontweight="bold", pad=6)
     _bare(axes_)
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from vestige.agents.protocol import Channel
 from vestige.audits.verification.pairs import Pair
 from vestige.audits.verification.scored import SightingState
-from vestige.audits.verification.settings import Condition, Grade, Phase, TargetKind
+from vestige.audits.verification.settings import Condition, Grade, Phase, TargetName
 from vestige.records import Record
 
 __all__ = ["Arm", "PairExchanges", "Row", "Said", "Seen", "WaitedRow", "Why"]
@@ -32,7 +32,7 @@ class Seen(Record):
     """One sighting of a target, or what a person made of it."""
 
     channel: Channel
-    target: TargetKind
+    target: TargetName
     grade: Grade
     form: str
     state: SightingState
@@ -69,7 +69,7 @@ class Row(Record):
     kind: str
     """recall, semantic, …; `stored` for a look at what is stored."""
     phase: Phase
-    target: TargetKind | None = None
+    target: TargetName | None = None
     turn: int = 0
     """Of an adaptive exchange: its round."""
     prompt: str = ""

@@ -15,6 +15,7 @@ from vestige.audits.verification.settings import (
     CLAIMS,
     CONDITIONS,
     PHASES,
+    TARGETS,
     Condition,
     Phase,
     VerificationSettings,
@@ -66,7 +67,10 @@ class _Found:
         default_factory=dict[tuple[str, int, int], list[Seen]]
     )
     outcomes: dict[tuple[str, int, int], str] = field(default_factory=dict[tuple[str, int, int], str])
-    chosen: dict[Condition, set[str]] = field(default_factory=dict[Condition, set[str]])
+    chosen: dict[tuple[Condition, str], set[str]] = field(
+        default_factory=dict[tuple[Condition, str], set[str]]
+    )
+    """Of each preference."""
 
 
 def gather(folder: RunFolder, findings: Iterable[Finding]) -> tuple[PairExchanges, ...]:
@@ -132,17 +136,18 @@ def _sorted_in(findings: Iterable[Finding], settings: VerificationSettings) -> d
             case "action":
                 what = str(values.get("chosen"))
                 one.outcomes[key] = _CHOSEN.get(what, what)
-                one.chosen.setdefault(condition, set()).add(what)
+                target = str(labels.get("target") or "preference")
+                one.chosen.setdefault((condition, target), set()).add(what)
             case "utility" | "reintroduced" | "corrected":
                 what = str(values.get("outcome"))
                 one.outcomes[key] = _OUTCOMES.get(what, what)
             case _:
                 pass
     for one in out.values():
-        if "favoured" in one.chosen.get("exposed_removed", ()) and "favoured" not in one.chosen.get(
-            "never_exposed", ("favoured",)
-        ):
-            one.whys.add("decides")
+        for target in TARGETS:
+            never = one.chosen.get(("never_exposed", target), ("favoured",))
+            if "favoured" in one.chosen.get(("exposed_removed", target), ()) and "favoured" not in never:
+                one.whys.add("decides")
     return out
 
 
@@ -264,7 +269,7 @@ class _Rows:
                 "what": name,
                 "kind": probe.kind if probe else "unknown",
                 "phase": phase,
-                "target": target if target in ("nonce", "preference") else None,
+                "target": target if target in TARGETS else None,
                 "turn": turn,
                 "prompt": probe.text if probe and not turn else "",
             },

@@ -68,7 +68,8 @@ def coverage(result: VerificationResult, claim: ClaimVerdict) -> tuple[tuple[str
             low, high = target.residual.interval
             margin = f"margin ±{target.residual.margin:g}"
             text = f"{signed(target.residual.value)} [{signed(low)}, {signed(high)}], {margin}"
-            rows.append(("Residual", text))
+            several = sum(t.residual is not None for t in claim.targets) > 1
+            rows.append((f"Residual, {target.target}" if several else "Residual", text))
     rows.append(("Observer", observer(result)))
     return tuple(rows)
 

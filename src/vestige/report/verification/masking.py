@@ -46,11 +46,11 @@ class Planted(NamedTuple):
         nonces, preferences = set[str](), set[str]()
         decoys, replacements = set[str](), set[str]()
         for pair in pairs:
-            if (nonce := pair.nonce) is not None:
+            for nonce in pair.nonces.values():
                 nonces |= {*nonce.values.values(), *((nonce.second_source,) if nonce.second_source else ())}
                 decoys.add(nonce.decoy)
                 replacements |= set(nonce.replacement.values())
-            if (preference := pair.preference) is not None:
+            for preference in pair.preferences.values():
                 preferences.add(preference.favoured)
                 decoys.add(preference.decoy_value)
                 replacements |= {preference.replacement} if preference.replacement else set()

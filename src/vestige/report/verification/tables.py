@@ -30,6 +30,7 @@ from vestige.report.verification.words import (
     TARGETS,
     bounded,
     counted,
+    option_of,
     percent,
     seconds,
     signed,
@@ -218,7 +219,7 @@ def actions(result: VerificationResult, target: TargetResult) -> Table | None:
         if c in rates
     )
     return Table(
-        title="Decisions for the target's option",
+        title=f"Decisions for {option_of(target.target, result.settings.targets)}",
         columns=(Column("episodes"), Column(f"exact {percent(1 - result.settings.alpha)} interval")),
         rows=rows,
         corner="condition",
@@ -250,6 +251,7 @@ def shifts(result: VerificationResult) -> Table | None:
     rows: list[Row] = []
     for shift in result.shifts:
         name, hint = SHIFTS[shift.name]
+        name += f", {TARGETS[shift.target]}" if shift.target is not None else ""
         if shift.value is None or shift.interval is None:
             rows.append(Row(name, (Cell("–", "no pair has both arms"), Cell("–"), Cell("–")), hint))
             continue

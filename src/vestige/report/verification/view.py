@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from vestige.audits.verification.pairs import Pair
-from vestige.audits.verification.results import ClaimVerdict, LedgerRow, RuleOutcome, VerificationResult
+from vestige.audits.verification.results import (
+    ClaimVerdict,
+    LedgerRow,
+    RuleOutcome,
+    TargetResult,
+    VerificationResult,
+)
 from vestige.report.figures import Drawing
 from vestige.report.tables import Table
 from vestige.report.verification import ledger as ledger_
@@ -32,6 +38,7 @@ from vestige.report.verification.words import (
     TARGETS,
     TONES,
     VERDICTS,
+    option_of,
 )
 from vestige.report.wording import plural
 
@@ -208,12 +215,7 @@ def _claim(result: VerificationResult, claim: ClaimVerdict, several: bool) -> Cl
     name, meaning = CLAIMS[claim.claim]
     # With one claim everything is about it; with several, sections are named after theirs.
     anchor = claim.claim.replace("_", "-") if several else "claim"
-    drawings = [
-        drawing
-        for t in claim.targets
-        if t.residual is not None
-        and (drawing := residual_drawing(t.residual, result.settings.alpha, f"{anchor}-residual")) is not None
-    ]
+    drawings = [drawing for t in claim.targets if (drawing := _drawing(result, t, anchor)) is not None]
     return ClaimView(
         anchor=anchor,
         name=name,
@@ -236,6 +238,15 @@ def _claim(result: VerificationResult, claim: ClaimVerdict, several: bool) -> Cl
         influence=_some(*(tables.actions(result, t) for t in claim.targets)),
         controls=(tables.sensitivity(result, claim),),
     )
+
+
+def _drawing(result: VerificationResult, target: TargetResult, anchor: str) -> Drawing | None:
+    if target.residual is None:
+        return None
+    number = target.target.partition("-")[2]
+    name = f"{anchor}-residual" + (f"-{number}" if number else "")
+    option = option_of(target.target, result.settings.targets)
+    return residual_drawing(target.residual, result.settings.alpha, name, option)
 
 
 def _rule(rule: RuleOutcome, decides: bool) -> RuleView:

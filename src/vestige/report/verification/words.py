@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from vestige.agents.protocol import Channel
 from vestige.audits.verification.results import Bound, Proportion, RuleOutcome, Verdict
-from vestige.audits.verification.settings import ClaimName, Condition, Grade, Phase, TargetKind
+from vestige.audits.verification.settings import TARGETS as NAMES
+from vestige.audits.verification.settings import ClaimName, Condition, Grade, Phase, TargetName, kind_of
 
 __all__ = [
     "CHANNELS",
@@ -26,6 +29,7 @@ __all__ = [
     "VERDICTS",
     "bounded",
     "counted",
+    "option_of",
     "percent",
     "rule_name",
     "seconds",
@@ -43,7 +47,7 @@ CLAIMS: dict[ClaimName, tuple[str, str]] = {
     "non_use": ("Non-use", "nothing the agent does shows what was removed, or still depends on it"),
     "erasure": ("Erasure", "nothing the agent stores still holds what was removed"),
 }
-TARGETS: dict[TargetKind, str] = {"nonce": "nonce", "preference": "preference"}
+TARGETS: dict[TargetName, str] = {name: name for name in NAMES}
 
 CONDITION_ORDER: tuple[Condition, ...] = (
     "exposed_removed",
@@ -215,6 +219,12 @@ def counted(p: Proportion) -> str:
 def bounded(b: Bound) -> str:
     """The one-sided bound: `≤ 0.994 %`."""
     return f"≤ {percent(b.upper)}" if b.n else ""
+
+
+def option_of(target: TargetName, targets: Collection[TargetName]) -> str:
+    """What a preference's option is called: by its name where the run has several."""
+    several = sum(kind_of(t) == "preference" for t in targets) > 1
+    return f"the option of {TARGETS[target]}" if several else "the target's option"
 
 
 def rule_name(rule: RuleOutcome) -> str:
