@@ -17,7 +17,7 @@ from vestige.audits.verification.layers import LayerEntry, Layers, Seen
 from vestige.audits.verification.pairs import Pair
 from vestige.audits.verification.reading import pairs_of, settings_of
 from vestige.audits.verification.results import VerificationResult
-from vestige.audits.verification.settings import TargetKind
+from vestige.audits.verification.settings import TargetName
 from vestige.audits.verification.traces import Trace, read_traces
 from vestige.errors import IntegrityError, complaint
 from vestige.records import Receipt, RemovalRequest, Session
@@ -54,7 +54,7 @@ class Source:
 class Requested:
     """One removal request, with what came of it."""
 
-    target: TargetKind
+    target: TargetName
     """Whose request it is: one request covers both targets where both stand in the source that is withdrawn."""
     request: RemovalRequest
     asked: Moment | None
@@ -70,7 +70,7 @@ class TargetEntry:
     """One target of one pair."""
 
     pair: str
-    target: TargetKind
+    target: TargetName
     fixture: Pair
     episode: str
     value: str
@@ -127,10 +127,10 @@ def entries(
             )
 
 
-def _value(pair: Pair, target: TargetKind) -> str | None:
-    if target == "nonce":
-        return pair.nonce.values.get("exposed_removed") if pair.nonce is not None else None
-    return pair.preference.favoured if pair.preference is not None else None
+def _value(pair: Pair, target: TargetName) -> str | None:
+    if target in pair.nonces:
+        return pair.nonces[target].values.get("exposed_removed")
+    return pair.preferences[target].favoured if target in pair.preferences else None
 
 
 # ------------------------------------------------------------------------------------------------ the script
@@ -182,13 +182,13 @@ def _sources(
         yield Source(session, version, _ended(trace, index) if version is not None else None)
 
 
-def _requests(script: Episode, target: TargetKind, trace: Trace | None) -> Iterator[Requested]:
+def _requests(script: Episode, target: TargetName, trace: Trace | None) -> Iterator[Requested]:
     """The target's own request, or where it has none those that cover it."""
     asked = [(i, s) for i, s in enumerate(script.steps) if isinstance(s, Forget)]
     own = [(i, s) for i, s in asked if s.labels.get("target") == target]
     for index, step in own or asked:
         yield Requested(
-            target=cast("TargetKind", str(step.labels.get("target", target))),
+            target=cast("TargetName", str(step.labels.get("target", target))),
             request=step.request,
             asked=_began(trace, index),
             answered=_ended(trace, index),

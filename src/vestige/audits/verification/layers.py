@@ -10,7 +10,7 @@ from typing import Any, Literal
 from vestige.agents.protocol import CHANNELS
 from vestige.audits.findings import Finding
 from vestige.audits.verification.results import ChannelState, VerificationResult
-from vestige.audits.verification.settings import GRADES, TargetKind
+from vestige.audits.verification.settings import GRADES, TargetName
 from vestige.audits.verification.tally import AFTER
 from vestige.audits.verification.traces import Trace
 
@@ -131,14 +131,14 @@ class Layers:
         declared = {str(t) for t in told} if isinstance(told, list) else set[str]()
         self._tiers = sorted(declared | {tier for of in traces.values() for t in of for tier in t.tiers})
 
-    def of(self, pair: str, target: TargetKind, trace: Trace | None) -> Iterator[LayerEntry]:
+    def of(self, pair: str, target: TargetName, trace: Trace | None) -> Iterator[LayerEntry]:
         """A row for every channel and every tier."""
         for channel in CHANNELS:
             yield self._channel(pair, target, channel, trace)
         for tier in self._tiers:
             yield _tier(tier, target, trace)
 
-    def _channel(self, pair: str, target: TargetKind, channel: str, trace: Trace | None) -> LayerEntry:
+    def _channel(self, pair: str, target: TargetName, channel: str, trace: Trace | None) -> LayerEntry:
         looked = {p: n for p, n in self._seen.looked.get((pair, channel), {}).items() if n}
         sighted = self._seen.sighted.get((pair, channel, target), _Sighted())
         control = self._seen.controls.get((pair, channel, target), 0)
@@ -186,7 +186,7 @@ class Layers:
         return "observed", f"claim {claim}: {told}; {proof}"
 
 
-def _tier(tier: str, target: TargetKind, trace: Trace | None) -> LayerEntry:
+def _tier(tier: str, target: TargetName, trace: Trace | None) -> LayerEntry:
     state: LedgerState = "blocked"
     looked: dict[str, int] = {}
     found: dict[str, int] = {}

@@ -13,7 +13,7 @@ from vestige.audits.verification.looking import Looker
 from vestige.audits.verification.needles import needles_found
 from vestige.audits.verification.pairs import Pair
 from vestige.audits.verification.reading import pairs_of, settings_of
-from vestige.audits.verification.settings import PHASES, TargetKind, VerificationSettings
+from vestige.audits.verification.settings import PHASES, TargetName, VerificationSettings
 from vestige.audits.verification.tally import AFTER
 from vestige.records import Receipt
 from vestige.runs.folder import RunFolder
@@ -61,16 +61,16 @@ class Trace:
     """Requests that the agent answered with an error, by step: the error's type."""
     waited: Waited | None = None
     timeline: Timeline | None = None
-    bytes_found: dict[TargetKind, dict[str, int]] = field(default_factory=dict[TargetKind, dict[str, int]])
+    bytes_found: dict[TargetName, dict[str, int]] = field(default_factory=dict[TargetName, dict[str, int]])
     """Occurrences in the bytes of storage, in the nearest spelling that counts, by phase."""
     scanned: set[str] = field(default_factory=set[str])
     """Phases in which at least one file was read."""
-    derived: dict[TargetKind, list[Derived]] | None = None
+    derived: dict[TargetName, list[Derived]] | None = None
     """None: the agent showed no artifact before the removal, or cannot show any."""
     tiers: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """Artifacts of each tier, by phase."""
-    holding: dict[TargetKind, dict[str, dict[str, int]]] = field(
-        default_factory=dict[TargetKind, dict[str, dict[str, int]]]
+    holding: dict[TargetName, dict[str, dict[str, int]]] = field(
+        default_factory=dict[TargetName, dict[str, dict[str, int]]]
     )
     """Those that tell the target by the rules of scoring, by tier and phase."""
     inspected: set[str] = field(default_factory=set[str])
@@ -138,7 +138,7 @@ class _Reader:
         found: dict[str, int] = {}
         for hit in line.body.get("hits") or ():
             found[str(hit.get("needle"))] = found.get(str(hit.get("needle")), 0) + int(hit.get("count", 0))
-        for look in needles_found(found, self._looker.kinds, self._settings):
+        for look in needles_found(found, self._looker.targets, self._settings):
             self.trace.bytes_found.setdefault(look.target, {})[phase] = look.count
 
     def _artifacts(self, line: Line) -> None:
@@ -153,7 +153,7 @@ class _Reader:
         trace.inspected.add(phase)
         for artifact in state.values():
             _count(trace.tiers, artifact.tier, phase)
-        for kind in self._looker.kinds:
+        for kind in self._looker.targets:
             holding = {a.id for a in state.values() if self._looker.holds(kind, a.text)}
             tiers = trace.holding.setdefault(kind, {})
             for artifact in sorted(holding):
@@ -165,7 +165,7 @@ class _Reader:
                 _fates(trace.derived.get(kind, ()), state)
 
     def _derived(
-        self, kind: TargetKind, state: Mapping[str, SeenArtifact], holding: set[str]
+        self, kind: TargetName, state: Mapping[str, SeenArtifact], holding: set[str]
     ) -> list[Derived]:
         found: dict[str, Relation] = dict.fromkeys(sorted(holding), "holds_it")
         sessions = self._pair.sources.get(kind, ())
