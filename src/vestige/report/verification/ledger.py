@@ -89,7 +89,7 @@ def _target(name: str, kind: str, rows: list[LedgerRow], masked: Masker) -> Ledg
 
 def _text(value: str | tuple[str, ...], masked: Masker) -> str:
     text = value if isinstance(value, str) else ", ".join(value)
-    return masked(text) if text.strip() else BLANK
+    return masked.ours(text) if text.strip() else BLANK
 
 
 def note(rows: Sequence[LedgerRow]) -> str:
