@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# What a loaded machine takes is no property of the code.
+settings.register_profile("vestige", deadline=None)
+settings.load_profile("vestige")
 
 DATA = Path(os.environ.get("VESTIGE_TEST_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 

@@ -1,4 +1,4 @@
-"""Intervals, equivalence, sequences, power, resampling, areas, agreement: what results are computed with.
+"""Intervals, equivalence, sequences, power, resampling, ranking, areas, agreement: what results are computed with.
 
 Names are handed out lazily, so that importing the package costs nothing until a number is needed.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vestige.stats.agreement import cohen_kappa
+    from vestige.stats.delong import auc_comparison, auc_interval
     from vestige.stats.frontier import frontier_steps, privacy_utility_auc
     from vestige.stats.intervals import (
         Interval,
@@ -26,6 +27,19 @@ if TYPE_CHECKING:
         pairs_for_equivalence,
         reachable,
     )
+    from vestige.stats.ranking import (
+        OperatingPoint,
+        PrCurve,
+        RocCurve,
+        accuracy_at_fpr,
+        negatives_needed,
+        operating_point,
+        pr_auc,
+        pr_curve,
+        roc_auc,
+        roc_curve,
+        tpr_at_fpr,
+    )
     from vestige.stats.resampling import bootstrap, percentile_interval, resample_indices
     from vestige.stats.sequential import difference_sequence, rate_sequence
     from vestige.stats.tango import tango_interval
@@ -33,7 +47,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Equivalence",
     "Interval",
+    "OperatingPoint",
+    "PrCurve",
     "Reach",
+    "RocCurve",
+    "accuracy_at_fpr",
+    "auc_comparison",
+    "auc_interval",
     "bootstrap",
     "clopper_pearson",
     "cohen_kappa",
@@ -43,21 +63,34 @@ __all__ = [
     "equivalence_power",
     "frontier_steps",
     "holm",
+    "negatives_needed",
+    "operating_point",
     "pairs_for_bound",
     "pairs_for_equivalence",
     "percentile_interval",
+    "pr_auc",
+    "pr_curve",
     "privacy_utility_auc",
     "rate_sequence",
     "reachable",
     "resample_indices",
+    "roc_auc",
+    "roc_curve",
     "tango_interval",
+    "tpr_at_fpr",
     "zero_event_upper_bound",
 ]
 
 _HOME = {
     "Equivalence": "paired",
     "Interval": "intervals",
+    "OperatingPoint": "ranking",
+    "PrCurve": "ranking",
     "Reach": "power",
+    "RocCurve": "ranking",
+    "accuracy_at_fpr": "ranking",
+    "auc_comparison": "delong",
+    "auc_interval": "delong",
     "bootstrap": "resampling",
     "clopper_pearson": "intervals",
     "cohen_kappa": "agreement",
@@ -67,14 +100,21 @@ _HOME = {
     "equivalence_power": "power",
     "frontier_steps": "frontier",
     "holm": "multiplicity",
+    "negatives_needed": "ranking",
+    "operating_point": "ranking",
     "pairs_for_bound": "power",
     "pairs_for_equivalence": "power",
     "percentile_interval": "resampling",
+    "pr_auc": "ranking",
+    "pr_curve": "ranking",
     "privacy_utility_auc": "frontier",
     "rate_sequence": "sequential",
     "reachable": "power",
     "resample_indices": "resampling",
+    "roc_auc": "ranking",
+    "roc_curve": "ranking",
     "tango_interval": "tango",
+    "tpr_at_fpr": "ranking",
     "zero_event_upper_bound": "intervals",
 }
 
