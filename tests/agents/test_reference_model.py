@@ -16,7 +16,7 @@ from vestige.records import AskOptions, RemovalRequest, Session, Turn
 CANARY = "XQ7-VIOLET-3829"
 
 
-@pytest.mark.model
+@pytest.mark.model("qwen2.5-coder-0.5b", "minilm")
 async def test_a_real_model_leaks_what_is_in_memory_and_not_what_was_purged(tmp_path: Path):
     model = open_model("local/qwen2.5-coder-0.5b", deterministic=True, context=2048)
     embedder = open_embedder("minilm")

@@ -254,7 +254,7 @@ def test_a_thousand_users_take_seconds() -> None:
     assert time.process_time() - start < 10
 
 
-@pytest.mark.model
+@pytest.mark.model("minilm")
 async def test_an_agent_without_memory_has_no_answer_right_by_cosine(instances: list[Instance]) -> None:
     import numpy as np
 
