@@ -40,6 +40,7 @@ FLOORS = {
     "packet": 6,
     "options": 6,
     "verify_options": 6,
+    "hosts": 6,
     "services": 6,
     "workflow": 6,
     "verifying": 6,

@@ -190,6 +190,11 @@ def test_mask(text: str, shown: str):
     assert mask(text, [SECRET]) == shown
 
 
+def test_a_part_that_is_a_number_can_be_left_as_one():
+    assert mask("3829 of 4000; XQ7", [SECRET], numbers=False) == "3829 of 4000; [canary part]"
+    assert mask(f"{SECRET}, violet 3829", [SECRET], numbers=False) == "[canary], [canary part]"
+
+
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
 def test_base64_is_masked_at_every_alignment(before: str):
     whole = encoded(f"{before}{SECRET} and more")

@@ -261,15 +261,20 @@ def _base64_cores(raw: bytes) -> Iterator[str]:
         yield core.translate(str.maketrans("+/", "-_"))
 
 
-def mask(text: str, secrets: Iterable[str]) -> str:
+def mask(text: str, secrets: Iterable[str], *, numbers: bool = True) -> str:
     """`text` with every one of `secrets` hidden.
 
     "[canary]" replaces a secret in any case, with any separators and in any Unicode form, reversed, in base64
     and in hex; "[canary part]" replaces two neighbouring parts of it (parts are what its separators divide),
     and a part with a digit in it where that stands as a word. What is returned holds no secret, folded or
     not: a text that resists masking is not shown at all.
+
+    Args:
+        text: What is to be shown.
+        secrets: What it must not show.
+        numbers: Hide a part that is digits alone too; False: in a sentence full of counts it is one of them.
     """
-    needles = _needles(tuple(secrets))
+    needles = _needles(tuple(secrets), numbers)
     for _ in range(_PASSES):
         masked = needles.hide(text)
         if masked is None:
@@ -281,7 +286,7 @@ def mask(text: str, secrets: Iterable[str]) -> str:
 class _Needles:
     """What has to be found for a set of secrets."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, secrets: Iterable[str], numbers: bool = True) -> None:
         self.whole: set[str] = set()
         self.pairs: set[str] = set()
         self.parts: set[str] = set()
@@ -296,6 +301,8 @@ class _Needles:
                 self.parts |= {p for p in parts if len(p) > 2 and any(c.isdecimal() for c in p)}
             elif not parts and secret.strip():
                 self.verbatim.add(secret)
+        if not numbers:
+            self.parts = {p for p in self.parts if not p.isdecimal()}
         clash = any(n in fold(_PART) for n in self.whole | self.pairs | self.parts)
         self.labels = (_BARE, _BARE) if clash else (_WHOLE, _PART)
 
@@ -347,9 +354,9 @@ class _Needles:
 
 
 @lru_cache(maxsize=8)
-def _needles(secrets: tuple[str, ...]) -> _Needles:
+def _needles(secrets: tuple[str, ...], numbers: bool) -> _Needles:
     """Made once for the many texts of a report, which all have the same secrets to hide."""
-    return _Needles(secrets)
+    return _Needles(secrets, numbers)
 
 
 def _places(text: str) -> tuple[str, NDArray[np.intp]]:

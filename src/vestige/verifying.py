@@ -38,6 +38,7 @@ __all__ = [
     "PacketOptions",
     "Written",
     "adjudicate",
+    "check_options",
     "finish",
     "make_plan",
     "plan_lines",
@@ -58,6 +59,33 @@ class PacketOptions:
     zip: bool = False
 
 
+def check_options(options: VerifyOptions) -> None:
+    """Refuse what would only be noticed once everything is measured.
+
+    Raises:
+        ConfigError: A key cannot be read, or options do not go together.
+        MissingDependency: The optional package that signs and encrypts is not installed.
+    """
+    if options.auxiliary is not None and not options.adaptive_rounds:
+        raise ConfigError(
+            f"--auxiliary {options.auxiliary}: writes adaptive questions, and none are asked for; add --adaptive-rounds"
+        )
+    if options.resume and options.out is None:
+        raise ConfigError("--resume: say with --out which run is to go on; a new one draws a seed of its own")
+    if options.out is not None and options.out.is_file():
+        raise ConfigError(f"--out {options.out}: is a file; give the name of a folder")
+    if options.sign is None and options.recipient is None:
+        return
+    from vestige.packet import keys
+
+    if options.sign is not None:
+        with naming_option("sign"):
+            keys.load_signer(options.sign)
+    if options.recipient is not None:
+        with naming_option("recipient"):
+            keys.load_recipient(options.recipient)
+
+
 def make_plan(options: VerifyOptions, dataset: Dataset | None = None) -> Planned:
     """Fix everything before the first exchange.
 
@@ -65,6 +93,7 @@ def make_plan(options: VerifyOptions, dataset: Dataset | None = None) -> Planned
         ConfigError: An option cannot be met.
         DataError: The data cannot be read.
     """
+    check_options(options)
     check_agent(options.agent)
     knobs = _knobs(options)
     for flag, name in (

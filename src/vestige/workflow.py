@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import platform
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from pydantic import ValidationError
 
@@ -27,12 +24,14 @@ from vestige.datasets import load
 from vestige.datasets.instance import Dataset
 from vestige.datasets.loading import FORMATS
 from vestige.errors import ConfigError, IntegrityError, complaint
+from vestige.hosts import write_host
 from vestige.memory.settings import MemorySettings
 from vestige.models import catalog
 from vestige.models.resolve import refuse_credentials
 from vestige.options import AuditOptions, naming
 from vestige.probes.measures import judge_version
 from vestige.records import JsonScalar
+from vestige.runs.capture import captured
 from vestige.runs.engine import RunSummary, execute
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import AgentSpec, ModelSpec, Plan
@@ -55,6 +54,9 @@ __all__ = [
     "score",
     "stored_result",
 ]
+
+AGENT_LOG = "agent.log"
+"""What an agent printed, in the run's folder; in no packet."""
 
 AUDITS: tuple[str, ...] = ("frontier", "residue")
 DEFAULT_K = {"frontier": (1, 3, 6, 10, 25), "residue": (6,)}
@@ -243,6 +245,7 @@ def run(
     *,
     models: Models | None = None,
     on_folder: Callable[[Path], None] | None = None,
+    capture: bool = False,
 ) -> tuple[RunFolder, RunSummary]:
     """Run a plan to its end, in the folder that the options name.
 
@@ -251,6 +254,7 @@ def run(
         options: How to run it; they do not change what is measured.
         models: Models that are open already; None: open them, and close them afterwards.
         on_folder: Called with the folder once it is made.
+        capture: Send what this process prints meanwhile to `agent.log` in the folder: an agent under test may print.
 
     Raises:
         VestigeError: See `execute`; what was recorded stays and `--resume` continues it.
@@ -264,14 +268,27 @@ def run(
     try:
         if on_folder is not None:
             on_folder(folder.path)
-        summary = asyncio.run(_execute(planned, folder, options, models))
+        summary = _captured(planned, folder, options, models, capture)
     finally:
         folder.close()
     return folder, summary
 
 
+def _captured(
+    planned: Planned, folder: RunFolder, options: RunOptions, models: Models | None, capture: bool
+) -> RunSummary:
+    if not capture:
+        return asyncio.run(_execute(planned, folder, options, models))
+    with captured(folder.path / AGENT_LOG) as terminal:
+        return asyncio.run(_execute(planned, folder, options, models, terminal))
+
+
 async def _execute(
-    planned: Planned, folder: RunFolder, options: RunOptions, models: Models | None
+    planned: Planned,
+    folder: RunFolder,
+    options: RunOptions,
+    models: Models | None,
+    terminal: TextIO | None = None,
 ) -> RunSummary:
     from vestige.services import Models
 
@@ -286,7 +303,7 @@ async def _execute(
         await own.start()
         title = f"{planned.plan.audit} {planned.plan.models.agent}"
         done = sum(_exchanges(step) for e in planned.plan.episodes if e.id in before for step in e.steps)
-        with progress(title, planned.exchanges, done=done, quiet=options.quiet) as on_event:
+        with progress(title, planned.exchanges, done=done, quiet=options.quiet, stream=terminal) as on_event:
             summary = await execute(
                 planned.plan,
                 folder,
@@ -298,35 +315,8 @@ async def _execute(
         if models is None:
             await own.close()
     if summary.done or summary.failed:
-        folder.write_json("host.json", [*_earlier(folder), _host(folder, began, own.facts(), summary)])
+        write_host(folder, began, own.facts(), summary)
     return summary
-
-
-def _earlier(folder: RunFolder) -> list[Any]:
-    """What earlier calls said of their machine; a file that cannot be read is begun anew."""
-    try:
-        found = json.loads((folder.path / "host.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    return found if isinstance(found, list) else []
-
-
-def _host(folder: RunFolder, began: float, models: dict[str, Any], summary: RunSummary) -> dict[str, Any]:
-    """What is true of this machine and this time: never part of a result."""
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
-    return {
-        "plan_sha256": folder.plan_sha256,
-        "vestige": __version__,
-        "python": sys.version.split()[0],
-        "platform": platform.platform(),
-        "began": stamp,
-        "seconds": round(time.time() - began, 1),
-        "models": models,
-        "episodes_done": summary.done,
-        "episodes_done_before": summary.skipped,
-        "exchanges": summary.exchanges,
-        "agent_seconds": round(summary.agent_seconds, 1),
-    }
 
 
 def score(folder: RunFolder) -> list[Finding]:

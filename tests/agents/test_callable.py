@@ -287,6 +287,7 @@ async def test_optional_methods_are_there_only_where_the_class_has_them(tmp_path
         channels = ("retrieval",)
         absent = {"logs": "keeps none"}  # noqa: RUF012
         tiers = ("raw",)
+        external_effects = ("sends mail",)
 
         def inspect(self, user: str) -> list[str]:
             return ["a note"]
@@ -297,7 +298,7 @@ async def test_optional_methods_are_there_only_where_the_class_has_them(tmp_path
     bare = await opened(Plain, tmp_path)
     own = {"open", "close"}  # of the wrapper: they make the agent, and let it go
     assert {m for m in OPTIONAL_METHODS if getattr(bare, m, None) is not None} == own
-    assert describe(bare).capabilities == ()
+    assert (describe(bare).capabilities, describe(bare).external_effects) == ((), ())
     await bare.close()
     rich = await opened(Rich, tmp_path)
     assert {m for m in OPTIONAL_METHODS if getattr(rich, m, None) is not None} == own | {"inspect", "poll"}
@@ -305,6 +306,7 @@ async def test_optional_methods_are_there_only_where_the_class_has_them(tmp_path
     assert said.capabilities == ("inspect", "poll")
     assert set(said.channels) == {"answer", "retrieval", "memory_writes", "summary", "vectors"}
     assert said.absent == {"logs": "keeps none"}
+    assert said.external_effects == ("sends mail",)
     assert [a.text for a in await rich.inspect("a")] == ["a note"]
     waiting = Receipt(accepted=True, completed=False, handle="7")
     assert await rich.poll("a", waiting) == waiting

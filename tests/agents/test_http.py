@@ -232,6 +232,13 @@ def test_the_example_says_what_can_be_observed(environment: None) -> None:
     assert said.absent == {"tool_results": "it has no tools", "tool_arguments": "it has no tools"}
 
 
+def test_effects_outside_the_service_are_declared_in_words(environment: None, tmp_path: Path) -> None:
+    path = tmp_path / "agent.toml"
+    path.write_text('external_effects = ["sends mail"]\n' + EXAMPLE.read_text())
+    assert describe(HttpAgent(load_config(path))).external_effects == ("sends mail",)
+    assert describe(HttpAgent(load_config(EXAMPLE))).external_effects == ()
+
+
 def test_a_plan_holds_no_value_of_a_header(environment: None) -> None:
     settings = settings_of(str(EXAMPLE), {})
     assert settings["config"]["headers"] == ["Authorization"]

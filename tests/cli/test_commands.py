@@ -425,3 +425,45 @@ def test_a_plan_for_no_pairs_is_refused() -> None:
 def test_a_plan_of_numbers_that_no_run_can_meet_is_refused(flag: str) -> None:
     done = vestige("plan", flag, "1e-300", code=2)
     assert "greater than or equal to" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+LOUD = """
+class Loud:
+    def __init__(self):
+        self.told = {}
+    def converse(self, user, session):
+        self.told.setdefault(user, []).extend(t.content for t in session.turns)
+        print("LOUD", session.turns[0].content)
+    def ask(self, user, prompt, options):
+        return " ".join(self.told.get(user, []))
+    def forget(self, user, request):
+        from vestige import Receipt
+        self.told[user] = [t.replace(request.value or "", "") for t in self.told.get(user, [])]
+        return Receipt(accepted=True, completed=True)
+    def reset(self, user):
+        self.told.pop(user, None)
+"""
+
+
+def test_what_an_agent_prints_reaches_no_terminal(elsewhere: Path) -> None:
+    (elsewhere / "loud.py").write_text(LOUD)
+    argv = [
+        *COMMAND,
+        "verify",
+        "--agent",
+        "loud.py:Loud",
+        "--pairs",
+        "1",
+        "--embedder",
+        "hashing",
+        "--out",
+        "run",
+    ]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 3)
+    assert "LOUD" not in done.stdout + done.stderr
+    assert "what the agent printed, which may hold what it was told: run/agent.log" in done.stderr
+    log = (elsewhere / "run" / "agent.log").read_text()
+    assert log.count("LOUD") > 5
+    packet = [p for p in (elsewhere / "run" / "packet").rglob("*") if p.is_file()]
+    assert packet and not any(b"LOUD" in p.read_bytes() for p in packet)

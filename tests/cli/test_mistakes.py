@@ -228,3 +228,37 @@ def test_a_model_that_is_not_here_says_how_to_fetch_it(
     monkeypatch.setenv("VESTIGE_MODELS_DIR", str(elsewhere / "none"))
     line = refused(elsewhere, "frontier", *SMALL, "--out", "r", "--model", "local/smollm2-135m")
     assert "vestige models pull smollm2-135m" in line
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("--resume", "--resume: say with --out which run is to go on"),
+        (
+            "--auxiliary extractive",
+            "--auxiliary extractive: writes adaptive questions, and none are asked for",
+        ),
+        ("--sign nowhere", "--sign: key nowhere: cannot be read"),
+        ("--recipient nowhere", "--recipient: key nowhere: cannot be read"),
+        ("--tolerate live_row --claims erasure", "--tolerate: 'live_row': input should be 'old_version'"),
+        ("--tolerate dead_bytes", "--tolerate: dead_bytes: only the claim of erasure can tolerate residue"),
+        ("--correlated-policy prohibited", "a plain fixture has no facts that imply the target"),
+        ("--token-budget 10", "--token-budget 10: an episode asks"),
+        ("--required logs", "--required: logs is in no claim of the plan"),
+        ("--fixture two_sources", "needs --kind source or derivations"),
+    ],
+)
+@pytest.mark.parametrize("dry", [False, True])
+def test_what_a_verification_refuses_it_refuses_before_it_measures(
+    elsewhere: Path, flags: str, expected: str, dry: bool
+) -> None:
+    argv = [
+        "verify",
+        "--pairs",
+        "2",
+        "--embedder",
+        "hashing",
+        *flags.split(),
+        *(["--dry-run"] if dry else []),
+    ]
+    assert expected in refused(elsewhere, *argv)

@@ -239,6 +239,8 @@ def _write_episode(
                 write("scan", index, labels=labels, body={"files": ["store.db"], "hits": hits})
             case _:
                 pass
+    ended = [round(0.5 * (i + 1), 3) for i in range(len(script.steps))]
+    write("timeline", -1, body={"began": "2026-01-31T12:00:00Z", "opened": 0.1, "ended": ended})
     write("episode_end", -1, body={"status": "done"})
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.packet.made import SETTINGS, Scored, scored
+from tests.packet.made import SETTINGS, Scored, scored, write_run
+from tests.packet.test_check import rewrite
 
 from vestige.audits.verification.results import Bound, VerificationResult
 from vestige.audits.verification.settings import PHASES, Observer, VerificationSettings
@@ -56,6 +58,34 @@ def test_a_damaged_packet_is_not_compared(
     (packet / "public" / "result.json").write_bytes(b"{}")
     with pytest.raises(IntegrityError, match=r"not compared: public/result\.json: was changed"):
         diff(packets["leaks"], packet)
+
+
+def test_states_of_the_ledger_that_changed_are_told_and_decide_nothing(
+    packets: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = write_run(tmp_path / "run")
+    records = folder.path / "records-0000.jsonl"
+    told = b'"absent":{"reasoning":"it has none"}'
+    records.write_bytes(records.read_bytes().replace(b'"absent":{"logs":"keeps no log"}', told))
+    other = Scored(folder).seal(tmp_path / "packet")
+    found = diff(packets["clean"], other)
+    states = {c.what: (c.a, c.b, c.direction) for c in found.changes if c.what.startswith("ledger, ")}
+    assert states["ledger, nonce, reasoning"] == ("blocked", "out_of_scope", "other")
+    assert states["ledger, nonce, answer"] == ("observed", "observed", "same")
+    assert found.judgement == "no_difference"
+
+
+@pytest.mark.parametrize("data", [b"[]", b"3", b"[3]", b'[{"target": 3}]', b'[{"target":"a","layer":"b"}]'])
+def test_a_ledger_of_something_else_is_no_crash(
+    packets: dict[str, Path], tmp_path: Path, data: bytes
+) -> None:
+    packet = Path(shutil.copytree(packets["clean"], tmp_path / "packet"))
+    rewrite(packet, "public/ledger.json", lambda _: data)
+    found = diff(packet, packets["clean"])
+    assert all(c.a == "no row" for c in found.changes if c.what.startswith("ledger, "))
+    rewrite(packet, "public/ledger.json", lambda _: b"[" * 100_000)
+    with pytest.raises(IntegrityError, match="is no JSON"):
+        diff(packet, packets["clean"])
 
 
 def changed(result: VerificationResult, **observer: Any) -> VerificationResult:

@@ -271,9 +271,9 @@ class AdaptedAgent:
     def describe(self) -> AgentDescription:
         """The agent's own description, or one made of its methods and of the class attributes that say more.
 
-        `channels`, `tiers` and `tools` are tuples of names, `absent` a dict from a channel to the reason why it does
-        not exist. What a class without them shows is told by its methods: the answer; what `inspect` lists (summary,
-        memory writes, vectors); the bytes of `storage`.
+        `channels`, `tiers`, `tools` and `external_effects` are tuples of names, `absent` a dict from a channel to the
+        reason why it does not exist. What a class without them shows is told by its methods: the answer; what `inspect`
+        lists (summary, memory writes, vectors); the bytes of `storage`.
 
         Raises:
             AgentError: What it says of itself is not a description.
@@ -314,6 +314,7 @@ class AdaptedAgent:
             "channels": sorted(channels, key=lambda c: CHANNELS.index(c) if c in CHANNELS else -1),
             "absent": self._attribute("absent", {}),
             "tools": self._attribute("tools", ()),
+            "external_effects": self._attribute("external_effects", ()),
             "knobs": tuple(_named(agent.configure)) if "configure" in has else (),
         }
         return checked(AgentDescription, fields, f"the class attributes of {self._source.name}")

@@ -222,6 +222,7 @@ class HttpAgent:
             channels=tuple(c for c in CHANNELS if mapped.get(c)),
             absent={str(channel): reason for channel, reason in config.absent.items()},
             tools=config.tools,
+            external_effects=config.external_effects,
         )
 
     # --- within ---

@@ -189,6 +189,8 @@ class HttpConfig(Record):
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
     tiers: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    external_effects: tuple[str, ...] = ()
+    """What it may do outside its own storage, as "sends mail"."""
     absent: dict[Channel, str] = Field(default_factory=dict)
     """Channels that the agent does not have at all, with the reason."""
     converse: Converse

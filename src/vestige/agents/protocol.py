@@ -99,6 +99,9 @@ class AgentDescription(Record):
     channel that is not in `channels` exists or may exist and cannot be observed."""
     tools: tuple[str, ...] = ()
     """Names of the tools it runs itself."""
+    external_effects: tuple[str, ...] = ()
+    """What it may do outside its own storage, in the agent's own words: "sends mail". Neither a removal nor a reset
+    undoes it."""
     knobs: tuple[str, ...] = ()
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from vestige import __version__
 from vestige.cli.guard import guarded, say
+
+if TYPE_CHECKING:
+    from vestige.packet.check import CheckReport
+    from vestige.packet.layout import Problem
 
 __all__ = ["register"]
 
@@ -15,6 +21,24 @@ Packet = Annotated[
     Path, typer.Argument(metavar="PACKET", help="A packet's folder or ZIP.", show_default=False)
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON on standard output.")]
+
+
+def _notes(report: CheckReport) -> Iterator[str]:
+    """What is no difference and should be known: of each file the first sentence that is worded otherwise."""
+    wording: dict[str, list[Problem]] = {}
+    for note in report.notes:
+        if note.file.startswith("public/"):
+            wording.setdefault(note.file, []).append(note)
+        else:
+            yield f"note: {note.file}: {note.what}"
+    for file, notes in wording.items():
+        more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+        yield f"wording differs: {file}: {notes[0].what}{more}"
+    if wording:
+        yield (
+            f"the packet says that it was made with vestige {report.made_with or '(it does not say)'}, this is "
+            f"{__version__}; numbers, states and verdicts decide, and those of this check are computed anew"
+        )
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -53,6 +77,8 @@ def register(app: typer.Typer, panel: str) -> None:
         if json:
             typer.echo(report.model_dump_json(indent=1))
         else:
+            if report.packet != str(packet):
+                say(f"packet       {report.packet}")
             for level in LEVELS:
                 state = report.levels.get(level, "not_checked").replace("_", " ")
                 reason = report.reasons.get(level, "")
@@ -60,6 +86,8 @@ def register(app: typer.Typer, panel: str) -> None:
             if report.by_sums_alone:
                 names = ", ".join(report.by_sums_alone)
                 say(f"reports      by sums alone, not made anew: {names}")
+            for line in _notes(report):
+                say(line)
             for problem in report.problems:
                 say(f"differs: {problem.file}: {problem.what}")
             if report.signed_by:

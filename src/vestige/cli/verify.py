@@ -31,6 +31,7 @@ def run_verification(options: VerifyOptions, *, as_json: bool = False) -> Verifi
 
 def _run(options: VerifyOptions, as_json: bool, made: list[Path]) -> VerificationResult:
     from vestige import verifying, workflow
+    from vestige.agents.opening import AGENTS
     from vestige.report.verification import verification_lines
 
     planned = verifying.make_plan(options)
@@ -42,12 +43,15 @@ def _run(options: VerifyOptions, as_json: bool, made: list[Path]) -> Verificatio
             for line in verifying.reach_lines(options.settings()):
                 say(line)
 
-    folder, summary = workflow.run(planned, options, on_folder=on_folder)
+    own = options.agent not in AGENTS and not options.agent.endswith(".toml")
+    folder, summary = workflow.run(planned, options, on_folder=on_folder, capture=own)
     written = verifying.finish(
         folder,
         show_targets=options.show_targets,
         packet=verifying.PacketOptions(sign=options.sign, recipient=options.recipient, zip=options.zip),
     )
+    if (printed := folder.path / workflow.AGENT_LOG).exists():
+        say(f"what the agent printed, which may hold what it was told: {printed}")
     if summary.gave_up is not None:
         say(f"vestige: stopped early: {summary.gave_up}")
     if as_json:

@@ -17,9 +17,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 from vestige.errors import ConfigError, IntegrityError, StorageError
-from vestige.packet.layout import MAX_FILE, MAX_FILES, MAX_TOTAL, RESTRICTED, ROOT, SEALED, fits, shown
+from vestige.packet.layout import (
+    MANIFEST,
+    MAX_FILE,
+    MAX_FILES,
+    MAX_TOTAL,
+    RESTRICTED,
+    ROOT,
+    SEALED,
+    fits,
+    shown,
+)
 
-__all__ = ["extract", "opened", "pack", "tree", "write_zip"]
+__all__ = ["extract", "located", "opened", "pack", "packet_folder", "tree", "write_zip"]
 
 _MAX_RATIO = 100
 """Bytes that one stored byte may become: records shrink to a tenth or so, a bomb to a thousandth."""
@@ -74,6 +84,40 @@ def _limit(name: str, files: int, size: int, total: int) -> None:
         raise IntegrityError(f"{shown(name)}: too large ({max(size, total):,} bytes): not opened")
 
 
+def located(path: Path) -> Path:
+    """Where the packet is: the path itself, or of a run's folder the packet in it.
+
+    Raises:
+        ConfigError: It is a run's folder without a packet.
+    """
+    if (path / ROOT).exists() or not (path / "plan.json").is_file():
+        return path
+    if not (path / "packet" / ROOT).is_file():
+        raise ConfigError(
+            f"{path}: holds a run and no packet; make one with `vestige packet seal {path}`, or give a packet's folder"
+        )
+    return path / "packet"
+
+
+def packet_folder(path: Path, purpose: str) -> Path:
+    """A packet as a folder that can be written to.
+
+    Raises:
+        ConfigError: It is a ZIP or another file, or no packet.
+    """
+    path = located(path)
+    if path.is_file():
+        raise ConfigError(
+            f"{path}: is a file; {purpose} needs the packet's folder: unpack the ZIP and give that"
+        )
+    if not (path / ROOT).is_file() or not (path / MANIFEST).is_file():
+        raise ConfigError(
+            f"{path}: no packet here (no {ROOT} and {MANIFEST}); give the folder that `vestige verify` wrote, as "
+            "RUN/packet"
+        )
+    return path
+
+
 @contextlib.contextmanager
 def opened(path: Path) -> Generator[Path, None, None]:
     """A packet as a folder; a ZIP is unpacked into a private one that is removed afterwards.
@@ -82,6 +126,7 @@ def opened(path: Path) -> Generator[Path, None, None]:
         ConfigError: There is no packet at `path`.
         IntegrityError: It is a ZIP that cannot be unpacked safely.
     """
+    path = located(path)
     if path.is_dir():
         yield path
         return

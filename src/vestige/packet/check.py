@@ -8,7 +8,7 @@ is not read beyond its sums.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -18,7 +18,7 @@ from pydantic import Field
 from vestige.audits.verification.results import Verdict
 from vestige.errors import ConfigError, IntegrityError, MissingDependency
 from vestige.packet import keys, recompute
-from vestige.packet.archive import opened, tree
+from vestige.packet.archive import located, opened, tree
 from vestige.packet.encrypt import open_sealed
 from vestige.packet.layout import (
     MANIFEST,
@@ -52,6 +52,11 @@ class CheckReport(Record):
     reasons: dict[Level, str] = Field(default_factory=dict)
     """Why a level was not checked."""
     problems: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+    """What a reader should know and is no difference: sentences that say the same in other words, and torn lines of the
+    records that no reader reads."""
+    made_with: str = ""
+    """Version that scored and sealed it, as it says; empty: it does not say."""
     signed_by: str | None = None
     """Id of the key whose signature is right."""
     trusted: bool = False
@@ -79,8 +84,10 @@ def check(
 ) -> CheckReport:
     """Check a packet, a folder or a ZIP.
 
+    Numbers, states and verdicts decide; where sentences say the same in other words, `CheckReport.notes` tells it.
+
     Args:
-        path: The packet.
+        path: The packet, or the folder of a run that holds one.
         full: Score again from the observations; None: where the restricted part can be read.
         trusted_key: File of the Ed25519 public key that must have signed it.
         identity: File of the X25519 private key that opens an encrypted restricted part.
@@ -92,6 +99,7 @@ def check(
     """
     trusted = keys.load_verifier(trusted_key) if trusted_key is not None else None
     key = keys.load_identity(identity) if identity is not None else None
+    path = located(path)
     checking = _Checking(str(path))
     try:
         with opened(path) as folder:
@@ -116,11 +124,15 @@ class _Checking:
         self._restricted: Literal["present", "encrypted", "absent"] = "absent"
         self._again: recompute.Concluded | None = None
         self._reports: tuple[str, ...] = ()
+        self._made_with = ""
+        self._notes: dict[tuple[str, str], Problem] = {}
         self.problems: list[Problem] = []
 
-    def found(self, level: Level, problems: list[Problem]) -> None:
+    def found(self, level: Level, problems: Iterable[Problem], notes: Iterable[Problem] = ()) -> None:
         """Take down what a level found."""
+        problems = list(problems)
         self.problems += problems
+        self._notes |= {(n.file, n.what): n for n in notes if (n.file, n.what) not in self._notes}
         self._levels[level] = "wrong" if problems else "right"
         self._reasons.pop(level, None)
 
@@ -160,13 +172,19 @@ class _Checking:
                 f"{PUBLIC}/{shown(name)}" for name in recompute.reports_of(folder) if name != recompute.REPORT
             )
             self._again = recompute.conclude_again(folder)
+            self._made_with = shown(recompute.made_with(folder))
         except IntegrityError as error:
             file, _, what = str(error).partition(": ")
             self.found("statistics", [Problem(file=file, what=what, level="statistics")])
             self._skip("verdict", "the statistics cannot be computed")
             return
         for level in ("statistics", "verdict"):
-            self.found(level, [p for p in self._again.problems if p.level == level])
+            again = self._again
+            self.found(
+                level,
+                (p for p in again.problems if p.level == level),
+                (p for p in again.wording if p.level == level),
+            )
 
     def observations(self, folder: Path, full: bool | None, key: keys.Identity | None) -> None:
         if full is False:
@@ -178,7 +196,7 @@ class _Checking:
         else:
             try:
                 with _restricted(folder, key if self._restricted == "encrypted" else None) as inside:
-                    self.found("observations", recompute.observe_again(folder, inside))
+                    self.found("observations", *recompute.observe_again(folder, inside))
             except IntegrityError as error:
                 file, _, what = str(error).partition(": ")
                 self.found("observations", [Problem(file=file, what=what, level="observations")])
@@ -196,6 +214,8 @@ class _Checking:
             levels=self._levels,
             reasons=self._reasons,
             problems=tuple(self.problems),
+            notes=tuple(self._notes.values()),
+            made_with=self._made_with,
             signed_by=self._signed_by,
             trusted=self._trusted,
             restricted=self._restricted,

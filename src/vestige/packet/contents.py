@@ -16,23 +16,26 @@ from vestige.audits.verification.adjudication import ADJUDICATIONS, read_adjudic
 from vestige.audits.verification.brief import Brief
 from vestige.audits.verification.results import LedgerRow, VerificationResult
 from vestige.packet import manifests
+from vestige.packet.compare import Prose
 from vestige.packet.keyed import Keyed
 from vestige.packet.layout import FORMAT
+from vestige.packet.ledger import ledger_rows
 from vestige.packet.observations import Row, observed
 from vestige.packet.provenance import provenance
 from vestige.packet.receipts import receipts
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import canonical_json
-from vestige.runs.store import read_lines
+from vestige.runs.store import read_lines, torn_lines
 
-__all__ = ["HOLDS", "REPORTS", "SOFTWARE", "Evidence", "public_files", "read_software"]
+__all__ = ["HOLDS", "PROSE", "REPORTS", "SOFTWARE", "Evidence", "public_files", "read_software"]
 
 HOLDS = {
     "adjudications.jsonl": "A person's decisions on uncertain findings: who, which, what, why.",
     "brief.json": "What the conclusion reads besides findings.",
     "findings.jsonl": "Every scored fact; no text.",
     "fixtures.json": "Every pair's fixture: its structure, with codes in place of texts.",
-    "ledger.json": "The removal ledger: one row a target and layer.",
+    "ledger.json": "The removal ledger over all pairs: one row a kind of target and layer.",
+    "ledger.jsonl": "The removal ledger in full: for every pair and target its facts, and a row for every layer.",
     "manifests.json": "Model, instructions, retrieval, tools, sources, sampling, software.",
     "observations.jsonl": "Every item that was observed: where, when, code and length of its texts.",
     "packet.json": "This list, and what is not in the packet.",
@@ -41,6 +44,42 @@ HOLDS = {
     "result.json": "Verdicts with their rules, counts and bounds.",
     "scoring.json": "How findings are scored, and every setting of the verification.",
 }
+_LEDGER_WORDS = (
+    "absence_check",
+    "boundary",
+    "completion",
+    "correlated_policy",
+    "external_effects",
+    "fixture",
+    "intervention",
+    "manifests",
+    "payload",
+    "pending_window",
+    "reason",
+    "reintroduction_paths",
+    "requested_scope",
+    "sources",
+)
+PROSE: dict[str, Prose] = {
+    "brief.json": Prose(places=frozenset({"stopped"})),
+    "ledger.json": Prose(names=frozenset(_LEDGER_WORDS)),
+    "ledger.jsonl": Prose(places=frozenset({"reason", "attempt.why", "fixture"})),
+    "manifests.json": Prose(places=frozenset({"sampling.seed"})),
+    "packet.json": Prose(
+        names=frozenset({"statement", "why"}),
+        places=frozenset({"public.*", "restricted.holds.*", "root", "limits", "reintroduction"}),
+    ),
+    "result.json": Prose(
+        names=frozenset({"statement", "reason", "mend", "reasons", "notes"}),
+        data=frozenset({"exclusions.reason"}),
+    ),
+    "scoring.json": Prose(
+        places=frozenset(
+            {"action_labels.*", "utility.criterion", "uncertainty.leakage", "uncertainty.residual"}
+        )
+    ),
+}
+"""Where in the public files there are sentences of ours, which another version may word otherwise."""
 _RESTRICTED = {
     "key": "256 random bits, under which the codes of the public part are made.",
     "plan.json": "The plan with its fixtures.",
@@ -89,6 +128,7 @@ def public_files(evidence: Evidence, keyed: Keyed, reports: Iterable[str] = ()) 
         "findings.jsonl": _lines(plain([f.model_dump(mode="json") for f in findings], hashes=True)),
         "fixtures.json": _json(manifests.fixtures(folder.plan, keyed)),
         "ledger.json": _json(plain([row.model_dump(mode="json") for row in evidence.ledger])),
+        "ledger.jsonl": _lines(ledger_rows(folder, brief, evidence.result, findings, keyed)),
         "manifests.json": _json(plain(manifests.manifests(folder, brief, keyed, evidence.software))),
         "observations.jsonl": _sorted(rows),
         "packet.json": _json(plain(_packet(evidence, sorted(reports)))),
@@ -139,6 +179,13 @@ def _excluded(evidence: Evidence) -> list[dict[str, str]]:
             for c in claim.channels
             if c.state != "covered"
         ]
+    found += [
+        {
+            "what": f"the torn last line of {name}, {size} bytes",
+            "why": "whoever wrote it was stopped: it is not read",
+        }
+        for name, size in torn_lines(evidence.folder.path)
+    ]
     found.append({"what": "texts of exchanges, artifacts and fixtures", "why": "restricted part only"})
     return found
 

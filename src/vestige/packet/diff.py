@@ -18,7 +18,7 @@ from vestige.audits.verification.results import (
 )
 from vestige.errors import IntegrityError
 from vestige.packet.archive import opened
-from vestige.packet.layout import MANIFEST, PUBLIC
+from vestige.packet.layout import MANIFEST, PUBLIC, shown
 from vestige.packet.observer import looked_at, other_question, weaker
 from vestige.packet.recompute import Concluded, conclude_again, read
 from vestige.packet.sums import check_sums, digest_file
@@ -63,13 +63,15 @@ class PacketDiff(Record):
 
 
 class _Packet:
-    def __init__(self, root: str, concluded: Concluded, previous: object) -> None:
-        self.root, self.concluded, self.previous = root, concluded, previous
+    def __init__(self, root: str, concluded: Concluded, previous: object, ledger: dict[str, str]) -> None:
+        self.root, self.concluded, self.previous, self.ledger = root, concluded, previous, ledger
         self.result = concluded.result
 
 
 def diff(a: Path, b: Path) -> PacketDiff:
     """Compare two packets, each a folder or a ZIP, by what follows from their findings.
+
+    The states of their ledgers stand beside it as each packet says them; they make nothing better or worse.
 
     Two rates or bounds count as different only where their exact intervals do not overlap. A verdict that was
     assessable and no longer is counts as worse; from `fails` to `unassessable` is no improvement either.
@@ -82,7 +84,7 @@ def diff(a: Path, b: Path) -> PacketDiff:
     before, after = one.result, two.result
     phases = (looked_at(one.concluded.findings), looked_at(two.concluded.findings))
     reasons = (*other_question(before, after), *weaker(before, after, phases))
-    changes = tuple(_changes(before, after))
+    changes = (*_changes(before, after), *_states(one.ledger, two.ledger))
     better = any(c.direction == "better" for c in changes)
     worse = any(c.direction == "worse" for c in changes)
     retested = _retested(one, two)
@@ -107,7 +109,24 @@ def _loaded(path: Path) -> _Packet:
         if concluded.problems:
             raise IntegrityError(f"{path}: not compared: {concluded.problems[0]}")
         packet = from_json(read(folder / PUBLIC / "packet.json"))
-        return _Packet(digest_file(folder / MANIFEST), concluded, packet.get("previous"))
+        root = digest_file(folder / MANIFEST)
+        return _Packet(
+            root, concluded, packet.get("previous"), _ledger(read(folder / PUBLIC / "ledger.json"))
+        )
+
+
+def _ledger(data: bytes) -> dict[str, str]:
+    """State by target and layer, over all pairs."""
+    try:
+        rows = from_json(data)
+    except ValueError:
+        raise IntegrityError(f"{PUBLIC}/ledger.json: is no JSON") from None
+    found: dict[str, str] = {}
+    for row in rows if isinstance(rows, list) else ():
+        said = [row.get(name) for name in ("target", "layer", "state")] if isinstance(row, dict) else []
+        if said and all(isinstance(text, str) for text in said):
+            found[", ".join(shown(str(text)) for text in said[:2])] = shown(str(said[2]))
+    return found
 
 
 def _judgement(
@@ -233,6 +252,11 @@ def _residual(what: str, a: Residual, b: Residual) -> Change:
 
 def _plain(what: str, a: object, b: object) -> Change:
     return Change(what=what, a=str(a), b=str(b), direction="same" if a == b else "other")
+
+
+def _states(a: dict[str, str], b: dict[str, str]) -> Iterator[Change]:
+    for name in sorted({*a, *b}):
+        yield _plain(f"ledger, {name}", a.get(name, "no row"), b.get(name, "no row"))
 
 
 def _rate(rate: Proportion) -> str:

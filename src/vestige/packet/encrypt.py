@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from vestige.errors import ConfigError, IntegrityError, StorageError
 from vestige.packet import keys
-from vestige.packet.archive import extract, pack
+from vestige.packet.archive import extract, pack, packet_folder
 from vestige.packet.layout import MAX_TOTAL, RESTRICTED, SEALED
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ def decrypt(packet: Path, identity: Path) -> Path:
         MissingDependency: The package `cryptography` is not installed.
         StorageError: It cannot be written.
     """
+    packet = packet_folder(packet, "decryption")
     key = keys.load_identity(identity)
     target = packet / RESTRICTED
     if not (packet / SEALED).is_file():

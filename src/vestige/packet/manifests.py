@@ -141,6 +141,7 @@ def manifests(folder: RunFolder, brief: Brief, keyed: Keyed, scored_with: dict[s
             "capabilities": list(description.capabilities) if description is not None else [],
             "channels": list(description.channels) if description is not None else [],
             "absent": dict(description.absent) if description is not None else {},
+            "external_effects": list(description.external_effects) if description is not None else [],
         },
         "model": plan.models.model_dump(mode="json"),
         "instructions": {

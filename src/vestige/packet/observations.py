@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 TIERS = frozenset(("raw", "summary", "vector", "history", "cache", "checkpoint", "log", "graph"))
 """Names of tiers that may stand in the public part; any other is the agent's own word."""
-_NOT_OBSERVED = frozenset(("episode_begin", "episode_end", "group_end", "call_end", "superseded"))
+_NOT_OBSERVED = frozenset(("episode_begin", "episode_end", "group_end", "call_end", "superseded", "timeline"))
 _LABELS = ("phase", "target", "family")
 
 

@@ -20,11 +20,16 @@ from vestige.runs.folder import RunFolder
 from vestige.runs.steps import Converse, Episode, Forget, Reset, Sham
 from vestige.runs.store import Line
 
-__all__ = ["NAMESPACE", "provenance"]
+__all__ = ["NAMESPACE", "artifact_code", "provenance"]
 
 NAMESPACE = "urn:vestige:prov:"
 _EVALUATOR, _TESTED, _PLAN = "vestige:evaluator", "vestige:agent", "vestige:plan"
 _INTERVENTIONS = ("receipt", "removal_failed")
+
+
+def artifact_code(keyed: Keyed, episode: str, attempt: int, artifact: str) -> str:
+    """What names an artifact of one attempt: 32 hex digits, after ``vestige:artifact-`` in the document."""
+    return keyed.mac("artifact", "\0".join((episode, str(attempt), artifact)))[:32]
 
 
 def provenance(folder: RunFolder, lines: Iterable[Line], keyed: Keyed) -> dict[str, Any]:
@@ -161,8 +166,8 @@ class _Document:
             self._relate("wasInvalidatedBy", {"prov:entity": name, "prov:activity": activity})
 
     def _artifact(self, line: Line, artifact: dict[str, Any]) -> str:
-        place = "\0".join((line.episode, str(line.attempt), str(artifact.get("id"))))
-        return _name("artifact", self._keyed.mac("artifact", place)[:32])
+        code = artifact_code(self._keyed, line.episode, line.attempt, str(artifact.get("id")))
+        return _name("artifact", code)
 
     def _derived(self, made: str, of: str) -> None:
         self._relate("wasDerivedFrom", {"prov:generatedEntity": made, "prov:usedEntity": of})

@@ -10,7 +10,7 @@ from vestige.packet.keyed import Keyed
 from vestige.packet.observations import Row, tier_of
 from vestige.runs.store import Line
 
-__all__ = ["receipts"]
+__all__ = ["error_type", "receipts"]
 
 _ERROR = re.compile(r"[A-Z][A-Za-z]{2,40}(?=:)")
 _TIMES = ("completed", "visible_absence", "physical_cleanup")
@@ -25,8 +25,7 @@ def receipts(lines: Iterable[Line], keyed: Keyed) -> Iterator[Row]:
                 row = _receipt(body, keyed)
             case "removal_failed":
                 reason = str(body.get("reason", ""))
-                named = _ERROR.match(reason)
-                row = {"error": named.group() if named else "other", "reason": _hidden(reason, keyed)}
+                row = {"error": error_type(reason), "reason": _hidden(reason, keyed)}
             case "waited":
                 row = {
                     **{name: body.get(name) for name in _TIMES},
@@ -51,6 +50,12 @@ def receipts(lines: Iterable[Line], keyed: Keyed) -> Iterator[Row]:
             **labels,
             **row,
         }
+
+
+def error_type(reason: str) -> str:
+    """The type of an error by the reason that the record gives, which may quote the agent; `other` for no such name."""
+    named = _ERROR.match(reason)
+    return named.group() if named else "other"
 
 
 def _receipt(body: dict[str, Any], keyed: Keyed) -> Row:

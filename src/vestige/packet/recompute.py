@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -18,15 +16,18 @@ from vestige.audits.findings import Finding
 from vestige.audits.verification.brief import Brief
 from vestige.audits.verification.results import LedgerRow, VerificationResult
 from vestige.errors import IntegrityError, VestigeError, complaint
-from vestige.packet.contents import HOLDS, REPORTS, Evidence, public_files, read_software
+from vestige.packet.compare import Difference, Prose, differences, row_differences, short
+from vestige.packet.contents import HOLDS, PROSE, REPORTS, Evidence, public_files, read_software
 from vestige.packet.keyed import Keyed, secrets_of
 from vestige.packet.layout import FORMAT, PUBLIC, RESTRICTED, Level, Problem, shown
+from vestige.packet.ledger import KEY_OF_A_ROW
 from vestige.runs.folder import RunFolder
+from vestige.runs.store import torn_lines
 
 __all__ = [
     "Concluded",
     "conclude_again",
-    "differences",
+    "made_with",
     "observe_again",
     "read",
     "read_brief",
@@ -40,8 +41,6 @@ _MAX_PUBLIC = 1024**3
 """Bytes of a public file that is read into memory."""
 _MAX_LINE = 1024**2
 """Bytes of a finding."""
-_TOLERANCE = 1e-9
-"""Relative: another machine's mathematics library may differ in the last digits."""
 _SHOWN = 20
 """Differences told of one file."""
 T = TypeVar("T")
@@ -56,6 +55,8 @@ class Concluded:
     result: VerificationResult
     """As computed, not as stored."""
     problems: tuple[Problem, ...]
+    wording: tuple[Problem, ...]
+    """Sentences that say the same in other words."""
 
 
 # --------------------------------------------------------------------------------------------------- reading
@@ -128,22 +129,32 @@ def conclude_again(folder: Path) -> Concluded:
     data = read(folder / PUBLIC / "result.json")
     stored = _parsed("result.json", lambda: VerificationResult.model_validate_json(data))
     again = _guarded(PUBLIC, "the findings", lambda: _conclude(brief, findings))
-    problems = [
-        Problem(file=f"{PUBLIC}/result.json", what=what, level=level)
-        for what, level in islice(_result_differences(stored, again), 5 * _SHOWN)
-    ]
-    problems += [
-        Problem(file=f"{PUBLIC}/packet.json", what=f"{name} is another than the result's", level="verdict")
-        for name in ("verdict", "statement")
-        if packet.get(name) != getattr(again, name)
-    ]
-    problems += _report_differences(folder, again)
+    problems, wording = _told(
+        chain(
+            _result_differences(stored, again),
+            _head_differences(packet, again),
+            _report_differences(folder, again),
+        )
+    )
     problems += [
         Problem(file=f"{PUBLIC}/{shown(name)}", what="is no file of this format", level="statistics")
         for name in sorted(p.name for p in (folder / PUBLIC).iterdir())
         if name not in HOLDS and not name.startswith(REPORTS)
     ]
-    return Concluded(brief, findings, again, tuple(problems))
+    return Concluded(brief, findings, again, tuple(problems), tuple(wording))
+
+
+def made_with(folder: Path) -> str:
+    """The version that scored and sealed a packet, as it says; empty: it does not say.
+
+    Raises:
+        IntegrityError: It cannot be read.
+    """
+    data = read(folder / PUBLIC / "manifests.json")
+    said: Any = _parsed("manifests.json", lambda: from_json(data))
+    for name in ("software", "scored", "packages", "vestige"):
+        said = said.get(name) if isinstance(said, dict) else None
+    return said if isinstance(said, str) else ""
 
 
 def reports_of(folder: Path) -> tuple[str, ...]:
@@ -151,25 +162,57 @@ def reports_of(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(p.name for p in (folder / PUBLIC).iterdir() if p.name.startswith(REPORTS)))
 
 
-def _report_differences(folder: Path, again: VerificationResult) -> Iterator[Problem]:
+Found = tuple[Problem, bool]
+"""A problem, and whether it is one of wording alone."""
+_HEAD = Prose(names=frozenset({"statement"}))
+
+
+def _said(value: dict[str, Any]) -> dict[str, Any]:
+    """The verdict and its sentence."""
+    return {name: value.get(name) for name in ("verdict", "statement")}
+
+
+def _found(file: str, difference: Difference, level: Level) -> Found:
+    return Problem(file=file, what=str(difference), level=level), difference.wording
+
+
+def _told(found: Iterable[Found]) -> tuple[list[Problem], list[Problem]]:
+    """Problems, and those of wording alone: of each file and level the first ones, and how many more there are."""
+    by: dict[tuple[bool, str, Level], list[Problem]] = {}
+    more: Counter[tuple[bool, str, Level]] = Counter()
+    for problem, wording in found:
+        key = (wording, problem.file, problem.level)
+        some = by.setdefault(key, [])
+        if len(some) < _SHOWN:
+            some.append(problem)
+        else:
+            more[key] += 1
+    for key, rest in more.items():
+        by[key].append(by[key][-1].model_copy(update={"what": f"and {rest:,} more"}))
+    return [p for key, of in by.items() if not key[0] for p in of], [
+        p for key, of in by.items() if key[0] for p in of
+    ]
+
+
+def _head_differences(packet: dict[str, Any], again: VerificationResult) -> Iterator[Found]:
+    for found in differences(_said(packet), _said(again.model_dump(mode="json")), _HEAD):
+        yield _found(f"{PUBLIC}/packet.json", found, "verdict")
+
+
+def _report_differences(folder: Path, again: VerificationResult) -> Iterator[Found]:
     """Where the machine-readable report says another verdict than the one that follows from the findings."""
     if REPORT not in reports_of(folder):
         return
-    file = f"{PUBLIC}/{REPORT}"
     data = read(folder / PUBLIC / REPORT)
     report = _parsed(REPORT, lambda: from_json(data))
     said = cast("dict[str, Any]", report) if isinstance(report, dict) else {}
-    for name in ("verdict", "statement"):
-        if said.get(name) != getattr(again, name):
-            yield Problem(file=file, what=f"its {name} is another than the result's", level="verdict")
     rows: Any = said.get("claims")
-    claims = [
-        (row.get("verdict"), row.get("statement"))
-        for row in (cast("list[Any]", rows) if isinstance(rows, list) else [])
-        if isinstance(row, dict)
-    ]
-    if claims != [(c.verdict, c.statement) for c in again.claims]:
-        yield Problem(file=file, what="its claims say another verdict than the result's", level="verdict")
+    claims = [_said(row) for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)]
+    there = {**_said(said), "claims": claims}
+    computed = again.model_dump(mode="json")
+    here = {**_said(computed), "claims": [_said(claim) for claim in computed["claims"]]}
+    for found in differences(there, here, _HEAD):
+        yield _found(f"{PUBLIC}/{REPORT}", found, "verdict")
 
 
 def _conclude(brief: Brief, findings: tuple[Finding, ...]) -> VerificationResult:
@@ -190,49 +233,18 @@ def _guarded(where: str, what: str, act: Callable[[], T]) -> T:
         ) from None
 
 
-def _result_differences(stored: VerificationResult, again: VerificationResult) -> Iterator[tuple[str, Level]]:
-    for place, old, new in differences(stored.model_dump(mode="json"), again.model_dump(mode="json")):
-        decides = place.rsplit(".", 1)[-1] in ("verdict", "statement", "outcome", "decided_by")
-        yield f"{place}: says {_short(old)}, computed {_short(new)}", "verdict" if decides else "statistics"
-
-
-def differences(a: Any, b: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where two JSON values differ, as (place, there, here); numbers may differ in the last digits."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        for key in sorted({*a, *b}):
-            yield from differences(
-                a.get(key, _ABSENT), b.get(key, _ABSENT), f"{place}.{key}" if place else key
-            )
-    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        for i, (x, y) in enumerate(zip(a, b, strict=True)):
-            yield from differences(x, y, f"{place}[{i}]")
-    elif not _same(a, b):
-        yield place, a, b
-
-
-_ABSENT = "(nothing)"
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    if isinstance(a, int | float) and isinstance(b, int | float):
-        if not (math.isfinite(a) and math.isfinite(b)):
-            return a == b or (a != a and b != b)
-        return math.isclose(a, b, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-    return type(a) is type(b) and a == b
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=True)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _result_differences(stored: VerificationResult, again: VerificationResult) -> Iterator[Found]:
+    file, prose = f"{PUBLIC}/result.json", PROSE["result.json"]
+    for found in differences(stored.model_dump(mode="json"), again.model_dump(mode="json"), prose):
+        decides = found.place.rsplit(".", 1)[-1] in ("verdict", "statement", "outcome", "decided_by")
+        yield _found(file, found, "verdict" if decides else "statistics")
 
 
 # ---------------------------------------------------------------------------------------------- observations
 
 
-def observe_again(folder: Path, restricted: Path) -> list[Problem]:
-    """Score the restricted part, make every public file anew, and say where one differs.
+def observe_again(folder: Path, restricted: Path) -> tuple[list[Problem], list[Problem]]:
+    """Score the restricted part, make every public file anew, and say where one differs, and where in words alone.
 
     Args:
         folder: The packet.
@@ -243,9 +255,19 @@ def observe_again(folder: Path, restricted: Path) -> list[Problem]:
     """
     made = _guarded(RESTRICTED, "its records", lambda: _made_again(folder, restricted))
     problems: list[Problem] = []
+    wording = [
+        Problem(
+            file=f"{RESTRICTED}/{name}",
+            what=f"its last line is torn: {size} bytes are not read",
+            level="observations",
+        )
+        for name, size in torn_lines(restricted)
+    ]
     for name in HOLDS:
-        problems += _file_differences(name, read(folder / PUBLIC / name), made[name])
-    return problems
+        found = _told(_file_differences(name, read(folder / PUBLIC / name), made[name]))
+        problems += found[0]
+        wording += found[1]
+    return problems, wording
 
 
 def _made_again(folder: Path, restricted: Path) -> dict[str, bytes]:
@@ -271,24 +293,25 @@ def _key(restricted: Path) -> bytes:
         raise IntegrityError(f"{RESTRICTED}/key: is missing, or is no key") from None
 
 
-def _file_differences(name: str, stored: bytes, again: bytes) -> list[Problem]:
+def _file_differences(name: str, stored: bytes, again: bytes) -> Iterator[Found]:
     if stored == again:
-        return []
-    found = _line_differences(stored, again) if name.endswith(".jsonl") else _json_differences(stored, again)
-    what = [text for text, _ in zip(found, range(_SHOWN + 1), strict=False)]
-    if len(what) > _SHOWN:
-        what[_SHOWN] = "and more"
-    return [Problem(file=f"{PUBLIC}/{name}", what=text, level="observations") for text in what]
-
-
-def _json_differences(stored: bytes, again: bytes) -> Iterator[str]:
-    try:
-        there = from_json(stored)
-    except ValueError:
-        yield "is no JSON"
         return
-    for place, old, new in differences(there, from_json(again)):
-        yield f"{place}: says {_short(old)}, computed {_short(new)}"
+    file, prose = f"{PUBLIC}/{name}", PROSE.get(name)
+    if name.endswith(".jsonl") and prose is None:
+        for what in _line_differences(stored, again):
+            yield Problem(file=file, what=what, level="observations"), False
+        return
+    try:
+        found = (
+            row_differences(stored, again, KEY_OF_A_ROW, cast("Prose", prose))
+            if name.endswith(".jsonl")
+            else differences(from_json(stored), from_json(again), prose)
+        )
+        for one in found:
+            yield _found(file, one, "observations")
+    except ValueError:
+        what = "is no JSON, or its last line is torn"
+        yield Problem(file=file, what=what, level="observations"), False
 
 
 def _line_differences(stored: bytes, again: bytes) -> Iterator[str]:
@@ -307,7 +330,7 @@ def _line_differences(stored: bytes, again: bytes) -> Iterator[str]:
 def _place(line: bytes) -> str:
     try:
         row = from_json(line)
-        return _short(
+        return short(
             {name: row.get(name) for name in ("episode", "step", "kind") if row.get(name) is not None}
         )
     except (ValueError, AttributeError):

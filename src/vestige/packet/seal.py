@@ -123,7 +123,8 @@ def seal(
         if signature is not None:
             _write(made / SIGNATURE, signature, 0o644)
         _write(made / ROOT, root_bytes(root, digest(signature) if signature is not None else None), 0o644)
-        if problems := check(made, full=False).problems:
+        found = check(made, full=False)
+        if problems := (*found.problems, *found.notes):
             raise IntegrityError(f"{out}: not sealed: the packet does not pass its own check: {problems[0]}")
     if zip:
         write_zip(out, archive)

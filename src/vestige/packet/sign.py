@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from vestige.errors import IntegrityError
 from vestige.packet import keys
+from vestige.packet.archive import packet_folder
 from vestige.packet.layout import FORMAT, MANIFEST, ROOT, SIGNATURE
 from vestige.packet.sums import check_sums, digest, digest_file, root_bytes
 from vestige.records import Record
@@ -86,11 +87,12 @@ def sign(packet: Path, key: Path) -> str:
         The key's id.
 
     Raises:
-        IntegrityError: The folder is no packet, or its sums are not right.
-        ConfigError: The key file holds no private Ed25519 key.
+        IntegrityError: Its sums are not right.
+        ConfigError: It is a ZIP, or no packet; or the key file holds no private Ed25519 key.
         MissingDependency: The package `cryptography` is not installed.
         StorageError: The folder cannot be written.
     """
+    packet = packet_folder(packet, "a signature")
     signer = keys.load_signer(key)
     if problems := check_sums(packet):
         raise IntegrityError(f"{packet}: not signed: {problems[0]}")

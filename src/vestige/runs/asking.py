@@ -6,15 +6,17 @@ import time
 from typing import Any
 
 from vestige.agents.protocol import Agent
-from vestige.errors import ConfigError, ModelError, ModelUnavailable
+from vestige.errors import AgentError, ConfigError, ModelError, ModelUnavailable
 from vestige.records import AskOptions, JsonScalar, Reply
 from vestige.runs.contact import Contact, cleaned
 from vestige.runs.plan import Probe, seed_for
 from vestige.runs.services import Event
 from vestige.runs.steps import Ask, AskAdaptively
 
-__all__ = ["MAX_QUESTION", "ask", "ask_adaptively"]
+__all__ = ["MAX_QUESTION", "MAX_REPLY", "ask", "ask_adaptively"]
 
+MAX_REPLY = 500_000
+"""Characters of a reply: a longer one is a failure of the agent, not an answer that could be read to its end."""
 MAX_QUESTION = 8_000
 """Characters of a policy's question; a longer one is not put."""
 
@@ -96,6 +98,8 @@ async def _put(
     answer = await contact.call("ask", agent.ask(user, prompt, options))
     seconds = time.perf_counter() - began
     reply = _storable(answer if isinstance(answer, Reply) else Reply(text=str(answer)))
+    if len(reply.text) > MAX_REPLY:
+        raise AgentError(f"ask: a reply of {len(reply.text):,} characters; at most {MAX_REPLY:,} are taken")
     measures = {name: await contact.services.measures[name](probe, reply) for name in probe.measures}
     return reply, {"measures": measures, "seconds": round(seconds, 4)}
 

@@ -218,16 +218,19 @@ class _Run:
         if episode.group is not None:
             begin["group"] = episode.group
         self.writer.write("episode_begin", episode.id, attempt, body=begin)
+        run = EpisodeRun(contact, self.workspace)
         try:
-            await EpisodeRun(contact, self.workspace).run()
+            await run.run()
         except (StorageError, UserError, ModelUnavailable) as error:
             self.abort.append(error)
             raise
         except (ModelError, AgentError) as error:
             reason = _reason(error)
+            contact.write("timeline", -1, body=run.timeline)
             self.writer.write("episode_end", episode.id, attempt, body={"status": "failed", "reason": reason})
             tell(Event("episode_failed", episode.id, reason))
             return error
+        contact.write("timeline", -1, body=run.timeline)
         self.writer.write("episode_end", episode.id, attempt, body={"status": "done"})
         tell(Event("episode_done", episode.id))
         return None

@@ -20,6 +20,7 @@ from vestige.runs.contact import Contact
 from vestige.runs.inspection import Inspector
 from vestige.runs.services import Event
 from vestige.runs.stored import find_texts, refuse_shared, stored_paths
+from vestige.runs.timeline import Clock, Timeline
 from vestige.runs.waiting import Removal, wait
 
 __all__ = ["EpisodeRun"]
@@ -42,6 +43,12 @@ class EpisodeRun:
         self._snapshots: dict[str, Path] = {}
         self._inspector = Inspector(contact.services.embedder_of(contact.episode))
         self._removals: list[Removal] = []
+        self._clock = Clock()
+
+    @property
+    def timeline(self) -> Timeline:
+        """When its steps were over, as far as it came."""
+        return self._clock.timeline()
 
     async def run(self) -> None:
         """Carry out the script.
@@ -60,8 +67,10 @@ class EpisodeRun:
             agent = await contact.call("open", contact.services.open_agent(contact.episode, storage))
             try:
                 await self._introduce(agent)
+                self._clock.open()
                 for index, step in enumerate(contact.episode.steps):
                     await self._step(agent, index, step)
+                    self._clock.step()
                     contact.tell(Event("step", contact.episode.id))
             except BaseException:
                 with contextlib.suppress(AgentError):  # what came first is what is told

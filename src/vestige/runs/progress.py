@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from vestige.runs.services import Event
 
@@ -19,26 +19,34 @@ REFRESH_PER_SECOND = 4
 """Drawing must cost nothing beside the work."""
 PLAIN_EVERY = 10.0
 """Seconds between plain lines."""
+TOLD = 6
+"""Failures that are told one by one."""
+_FAILURES = {
+    "episode_failed": "episode {} failed: {}",
+    "group_retry": "pair {} begins again: {}",
+    "group_failed": "pair {} failed: {}",
+}
 
 
 @contextmanager
 def progress(
-    title: str, total: int, *, done: int = 0, quiet: bool = False
+    title: str, total: int, *, done: int = 0, quiet: bool = False, stream: TextIO | None = None
 ) -> Generator[Callable[[Event], None]]:
-    """Show `total` exchanges going by on standard error; gives the engine's `on_event`."""
+    """Show `total` exchanges going by on `stream`, standard error by default; gives the engine's `on_event`."""
+    shown = stream or sys.stderr
     if quiet or total <= 0:
         yield lambda event: None
-    elif sys.stderr.isatty():
-        yield from _bar(title, total, done)
+    elif shown.isatty():
+        yield from _bar(title, total, done, shown)
     else:
-        yield from _lines(title, total, done)
+        yield from _lines(title, total, done, shown)
 
 
-def _bar(title: str, total: int, done: int) -> Generator[Callable[[Event], None]]:
+def _bar(title: str, total: int, done: int, stream: TextIO) -> Generator[Callable[[Event], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
+    console = Console(file=stream)
     columns = (
         TextColumn("[bold]{task.description}"),
         BarColumn(),
@@ -64,22 +72,23 @@ def _bar(title: str, total: int, done: int) -> Generator[Callable[[Event], None]
         yield on_event
 
 
-def _lines(title: str, total: int, done: int) -> Generator[Callable[[Event], None]]:
+def _lines(title: str, total: int, done: int, stream: TextIO) -> Generator[Callable[[Event], None]]:
     began = last = time.monotonic()
-    made, seen = 0, done
+    made, seen, failures = 0, done, 0
 
     def say(text: str) -> None:
-        print(f"{title}: {text}", file=sys.stderr, flush=True)
+        print(f"{title}: {text}", file=stream, flush=True)
 
     def on_event(event: Event) -> None:
-        nonlocal last, made, seen
-        if event.kind == "episode_failed":
-            say(f"episode {event.episode} failed: {event.detail}")
+        nonlocal last, made, seen, failures
         if event.kind == "group_retry":
             seen -= event.void
-            say(f"pair {event.episode} begins again: {event.detail}")
-        elif event.kind == "group_failed":
-            say(f"pair {event.episode} failed: {event.detail}")
+        if what := _FAILURES.get(event.kind):
+            failures += 1
+            if failures <= TOLD:
+                say(what.format(event.episode, event.detail))
+            elif failures == TOLD + 1:
+                say("further failures are counted, and stand in the record")
         if event.kind != "exchange":
             return
         made += 1
@@ -92,6 +101,8 @@ def _lines(title: str, total: int, done: int) -> Generator[Callable[[Event], Non
 
     say(f"{total - done} exchanges to go" + (f", {done} done before" if done else ""))
     yield on_event
+    if failures > TOLD:
+        say(f"{failures} failures in all")
     say(f"{seen} of {total} exchanges in {_duration(time.monotonic() - began)}")
 
 

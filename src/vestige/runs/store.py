@@ -28,9 +28,11 @@ __all__ = [
     "read_attempts",
     "read_counted",
     "read_lines",
+    "torn_lines",
 ]
 
 SCHEMA = 1
+_BLOCK = 1 << 16
 MAX_LINE = 256 * 1024 * 1024
 """Bytes; a longer line is not one of ours."""
 
@@ -147,6 +149,25 @@ def _raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     raise IntegrityError(f"{path.name}:{number}: line longer than {MAX_LINE} bytes")
                 return  # the torn last line of a killed writer
             yield number, data
+
+
+def torn_lines(folder: Path) -> list[tuple[str, int]]:
+    """Records files whose last line is torn, which no reader reads, with its length in bytes."""
+    found: list[tuple[str, int]] = []
+    for path in sorted(folder.glob("records-*.jsonl")):
+        size = left = path.stat().st_size
+        with path.open("rb") as file:
+            while left:
+                start = max(0, left - _BLOCK)
+                file.seek(start)
+                at = file.read(left - start).rfind(b"\n")
+                if at >= 0:
+                    left = start + at + 1
+                    break
+                left = start
+        if size > left:
+            found.append((path.name, size - left))
+    return found
 
 
 def read_lines(folder: Path) -> Iterator[Line]:

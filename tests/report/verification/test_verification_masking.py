@@ -50,6 +50,32 @@ def test_nonces_and_preferences_are_told_apart() -> None:
     assert masker("ab1 and TEAL 2345") == "[nonce part] and [nonce part]"
 
 
+def test_counts_and_bounds_of_ours_are_no_parts_of_a_value() -> None:
+    """Three hundred pairs plant a thousand values: some end in the digits of nearly any number."""
+    masker = Masker(Planted(("009-TEAL-2345",), decoys=("QQ1-AMBER-0300",)))
+    said = "in 0300 of 2345 pairs, interval [-0.009, 0.009]"
+    assert masker.ours(said) == said
+    assert masker(said) == "in [decoy part] of [nonce part] pairs, interval [-0.[nonce part], 0.[nonce part]]"
+    assert (
+        masker.ours("009-teal-2345, TEAL 2345, QQ1 and 0300")
+        == "[nonce], [nonce part], [decoy part] and 0300"
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(NONCES, min_size=1, max_size=6, unique=True), TEXTS, TEXTS, st.data())
+def test_no_whole_value_is_left_in_a_sentence_of_ours(
+    nonces: list[str], before: str, after: str, data: st.DataObject
+) -> None:
+    secret = data.draw(st.sampled_from(nonces))
+    masked = Masker(Planted(tuple(nonces))).ours(
+        before + data.draw(st.sampled_from([secret, secret.lower()])) + after
+    )
+    for label in LABELS:
+        masked = masked.replace(label, "|")
+    assert all(fold(one) not in fold(masked) for one in nonces)
+
+
 def test_a_nonce_of_another_run_is_masked_too() -> None:
     assert Masker(Planted())("it said zz9-coral-1234 once") == "it said [other nonce] once"
 

@@ -1,6 +1,6 @@
-"""The removal ledger: one row a target and layer, every cell filled, an unavailable layer named and never left blank.
+"""The removal ledger over all pairs: one row a target and layer, every cell filled, an unavailable layer named.
 
-A row speaks of all pairs at once: each pair has values of its own, which stand in the protected fixtures alone.
+A row speaks of all pairs at once; `entries` has each pair's own rows.
 """
 
 from __future__ import annotations
@@ -124,14 +124,16 @@ def _common(
         "target": target,
         "kind": settings.kind.replace("derivations", "every derivation"),
         "intervention": f"{settings.task}: forget was asked for {len(requests)} times, once a pair",
-        "payload": f"{len(pairs)} pairs' values, each its own; keyed hashes in a packet's public part",
+        "payload": f"{len(pairs)} pairs' values, each its own; keyed hashes in a packet's ledger.jsonl",
         "fixture": f"fixtures of the plan {result.plan_sha256[:12]}, field {target}",
-        "sources": (f"{sources} sessions; their ids stand in the fixtures",),
+        "sources": (
+            f"{sources} sessions; their ids, versions and times of ingestion stand in a packet's ledger.jsonl",
+        ),
         "derived": tuple(derived) or ("none known",),
         "requested_scope": scopes,
         "boundary": (
             f"after the requests and at most {settings.pending_limit:g} s of waiting for their completion, before "
-            "the first probe of the phase after"
+            "the first probe of the phase after; the times of each pair stand in a packet's ledger.jsonl"
         ),
         "completion": (
             f"accepted {accepted} of {len(receipts)}, completed at once {done}; all completed in {later} of "
@@ -199,11 +201,17 @@ def _paths(result: VerificationResult, settings: VerificationSettings) -> str:
 
 
 def _effects(result: VerificationResult) -> str:
-    tools = result.agent_description.get("tools", [])
-    names = [str(t) for t in tools] if isinstance(tools, list) else []
-    if not names:
-        return "none declared: the agent runs no tools of its own"
-    return f"what the agent's tools did outside its own storage cannot be reset: {_listed(names)}"
+    declared, tools = (
+        [str(name) for name in found] if isinstance(found := result.agent_description.get(what), list) else []
+        for what in ("external_effects", "tools")
+    )
+    parts = [
+        f"declared, and cannot be reset: {_listed(declared)}" if declared else "the agent declares none",
+        f"what its tools did outside its own storage cannot be reset: {_listed(tools)}"
+        if tools
+        else "it names no tools of its own",
+    ]
+    return "; ".join(parts)
 
 
 def _channel(result: VerificationResult, channel: Channel, target: TargetName) -> tuple[State, str]:

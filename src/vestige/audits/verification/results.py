@@ -231,7 +231,9 @@ class Collapse(Record):
 
 
 class LedgerRow(Record):
-    """One target and layer; no cell is ever empty."""
+    """One target and layer, over all pairs; no cell is ever empty. Each pair's own rows: `entries`, and a packet's
+    `ledger.jsonl`.
+    """
 
     target_id: str
     target: TargetName

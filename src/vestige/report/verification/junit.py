@@ -119,7 +119,7 @@ def _properties(result: VerificationResult, claim: ClaimVerdict) -> Iterator[tup
 
 
 def _clean(text: str, masked: Masker) -> str:
-    return _NOT_XML.sub("", masked(text))
+    return _NOT_XML.sub("", masked.ours(text))
 
 
 def _value(text: str, masked: Masker) -> str:

@@ -89,7 +89,7 @@ def _target(name: str, kind: str, rows: list[LedgerRow], masked: Masker) -> Ledg
 
 def _text(value: str | tuple[str, ...], masked: Masker) -> str:
     text = value if isinstance(value, str) else ", ".join(value)
-    return masked(text) if text.strip() else BLANK
+    return masked.ours(text) if text.strip() else BLANK
 
 
 def note(rows: Sequence[LedgerRow]) -> str:
@@ -99,6 +99,7 @@ def note(rows: Sequence[LedgerRow]) -> str:
     names = len({(row.target_id, row.target) for row in rows})
     rest = f" {MOST} of {names} targets stand here; report.json has all." if names > MOST else ""
     return (
-        f"{plural(len(rows), 'row')}, one a target and layer. Not observed is a statement about the observer, out of "
-        f"scope one about the claim.{rest}"
+        f"{plural(len(rows), 'row')}, one a target and layer, over all pairs; each pair's own rows, with codes, "
+        "versions and times, stand in the packet's public/ledger.jsonl. Not observed is a statement about the "
+        f"observer, out of scope one about the claim.{rest}"
     )

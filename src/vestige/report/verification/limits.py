@@ -110,6 +110,9 @@ def _limits(result: VerificationResult) -> Iterator[str]:
     )
     if settings.hints_kept:
         yield "What retained facts imply about the target is permitted and stands in the never-exposed arm too."
+    effects = result.agent_description.get("external_effects")
+    if isinstance(effects, list) and effects:
+        yield f"Of what the agent declares to do outside its own storage nothing was undone: {', '.join(effects)}."
     yield (
         "Backups, other machines, providers' own logs and what people or other systems read before the removal were "
         "out of reach, and external effects cannot be undone."

@@ -81,15 +81,17 @@ class _Kind:
                 found |= {s for form, s in self._by_gram[gram] if s not in found and form in searched}
         return tuple(sorted(found))
 
-    def hide(self, text: str) -> str:
-        """The text without them."""
+    def hide(self, text: str, *, numbers: bool = True) -> str:
+        """The text without them; `numbers` as of `text.mask`."""
         secrets = self.standing(text)
         if not secrets:
             return text
-        hidden = mask(text, secrets).replace("[canary part]", f"[{self.name} part]")
+        hidden = mask(text, secrets, numbers=numbers).replace("[canary part]", f"[{self.name} part]")
         hidden = hidden.replace("[canary]", self.plain)
         # A made-up name may stand in the very label; then the label tells nothing either.
-        return hidden if mask(hidden, secrets) == hidden else mask(text, (*secrets, "canary part"))
+        if mask(hidden, secrets, numbers=numbers) == hidden:
+            return hidden
+        return mask(text, (*secrets, "canary part"), numbers=numbers)
 
 
 def _forms(secret: str) -> Iterator[str]:
@@ -115,7 +117,7 @@ class Masker:
         self._planted = planted
         names = ("nonce", "preference", "decoy", "replacement")
         self._kinds = tuple(_Kind(name, values) for name, values in zip(names, planted, strict=True))
-        self._seen: dict[str, str] = {}
+        self._seen: dict[tuple[bool, str], str] = {}
 
     @classmethod
     def of(cls, pairs: Iterable[Pair], *, show: bool = False) -> Masker:
@@ -134,16 +136,27 @@ class Masker:
 
     def __call__(self, text: str) -> str:
         """The text as it may be shown."""
-        if text not in self._seen:
-            result = neutralise(text if self.show else self._masked(text))
+        return self._shown(text, numbers=True)
+
+    def ours(self, text: str) -> str:
+        """A sentence or a cell of ours, as it may be shown: its counts and bounds are no parts of a value.
+
+        Of hundreds of pairs' values some end in the digits of nearly any number.
+        """
+        return self._shown(text, numbers=False)
+
+    def _shown(self, text: str, *, numbers: bool) -> str:
+        key = (numbers, text)
+        if key not in self._seen:
+            result = neutralise(text if self.show else self._masked(text, numbers))
             if len(text) > _LONG:
                 return result
-            self._seen[text] = result
-        return self._seen[text]
+            self._seen[key] = result
+        return self._seen[key]
 
-    def _masked(self, text: str) -> str:
+    def _masked(self, text: str, numbers: bool) -> str:
         # A reply that writes one of our labels must not look as if a target had stood there.
         text = _RESERVED.sub(lambda m: "{" + m[0][1:-1] + "}", text)
         for kind in self._kinds:
-            text = kind.hide(text)
+            text = kind.hide(text, numbers=numbers)
         return _ANY_NONCE.sub("[other nonce]", text)  # of another run, in an error or a leaked namespace

@@ -201,7 +201,7 @@ def _some(*found: Table | None) -> tuple[Table, ...]:
 def _masked(value: T, masked: Masker) -> T:
     """The same with every text in it masked."""
     if isinstance(value, str):
-        return cast("T", masked(value))
+        return cast("T", masked.ours(value))
     if isinstance(value, tuple):
         items = cast("tuple[Any, ...]", value)
         return cast("T", tuple(_masked(item, masked) for item in items))

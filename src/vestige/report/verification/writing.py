@@ -77,10 +77,10 @@ def write_verification(
 def _walk(value: Any, masked: Masker) -> Any:
     """JSON with every text and key in it masked and neutralised."""
     if isinstance(value, str):
-        return masked(value)
+        return masked.ours(value)
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value)
-        return {masked(key): _walk(inner, masked) for key, inner in items.items()}
+        return {masked.ours(key): _walk(inner, masked) for key, inner in items.items()}
     if isinstance(value, list | tuple):
         return [_walk(inner, masked) for inner in cast("Sequence[Any]", value)]
     return value
