@@ -44,6 +44,7 @@ FLOORS = {
     "services": 6,
     "workflow": 6,
     "verifying": 6,
+    "reaching": 6,
     "retesting": 6,
     "api": 7,
     "cli": 7,

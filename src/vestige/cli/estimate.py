@@ -94,6 +94,7 @@ def print_verification_estimate(options: VerifyOptions) -> None:
     """
     from vestige import verifying
     from vestige.audits.estimate import estimate
+    from vestige.reaching import reach_lines
     from vestige.services import check_models
 
     planned = verifying.make_plan(options)
@@ -105,7 +106,7 @@ def print_verification_estimate(options: VerifyOptions) -> None:
         _print_calls(options.model, e)
     else:
         say("model calls        the agent's own, which are not known here")
-    for line in verifying.reach_lines(options.settings()):
+    for line in reach_lines(options.settings()):
         say(line)
     for note in planned.notes:
         say(f"note: {note}")

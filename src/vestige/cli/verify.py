@@ -32,6 +32,7 @@ def run_verification(options: VerifyOptions, *, as_json: bool = False) -> Verifi
 def _run(options: VerifyOptions, as_json: bool, made: list[Path]) -> VerificationResult:
     from vestige import verifying, workflow
     from vestige.agents.opening import AGENTS
+    from vestige.reaching import reach_lines
     from vestige.report.verification import verification_lines
 
     planned = verifying.make_plan(options)
@@ -40,7 +41,7 @@ def _run(options: VerifyOptions, as_json: bool, made: list[Path]) -> Verificatio
         made[:] = [path]
         if not options.quiet:
             say(f"plan {planned.plan.sha256[:12]}, {planned.exchanges} exchanges, into {path}")
-            for line in verifying.reach_lines(options.settings()):
+            for line in reach_lines(options.settings()):
                 say(line)
 
     own = options.agent not in AGENTS and not options.agent.endswith(".toml")
@@ -125,7 +126,7 @@ def register(app: typer.Typer) -> None:
         ] = 1,
     ) -> None:
         """How many pairs a bound, or a margin with a power, needs; and which verdicts a number of pairs can reach."""
-        from vestige.verifying import plan_lines
+        from vestige.reaching import plan_lines
 
         for line in plan_lines(
             pairs,

@@ -92,7 +92,11 @@ def disclosure(case: Case) -> Iterator[RuleOutcome]:
             yield rule(2, "disclosure", "fails", reason, target=target)
             continue
         untolerated = " that the plan does not tolerate" if case.tolerated else ""
-        reason = f"no confirmed sighting of the {target}{untolerated} after the removal in {listed(case.prohibited)}"
+        seen = [c for c in case.prohibited if case.states.get(c, ("", ""))[0] == "available"]
+        where = listed(seen) or "any channel"
+        reason = f"no confirmed sighting of the {target}{untolerated} after the removal in {where}"
+        if dark := [c for c in case.prohibited if c not in seen]:
+            reason += f" (not observed: {listed(dark)})"
         reason += kept
         if open_ := len(case.uncertain("exposed_removed", target)):
             reason += f"; uncertain ones in {open_} episode{_s(open_)}"

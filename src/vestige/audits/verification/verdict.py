@@ -47,7 +47,7 @@ def decide(case: Case) -> ClaimVerdict:
     return ClaimVerdict(
         claim=case.claim.name,
         verdict=verdict,
-        statement=statement(case, verdict, shown[decided_by], _also(shown, decided_by), residuals),
+        statement=statement(case, verdict, _together(shown, decided_by), _also(shown, decided_by), residuals),
         covered=case.covered(),
         channels=case.channels,
         targets=tuple(_target(case, target, residuals.get(target)) for target in case.settings.targets),
@@ -66,6 +66,15 @@ def _decision(rules: list[RuleOutcome]) -> tuple[Verdict, int]:
     # All rules pass: the last of them that applied is what the verdict rests on in the end.
     passed = [i for i, rule in enumerate(rules) if rule.outcome == "passes"]
     return "limited_evidence", passed[-1]
+
+
+def _together(rules: list[RuleOutcome], decided_by: int) -> RuleOutcome:
+    """The deciding rule; where several targets fail by rules of its number, with all their reasons."""
+    first = rules[decided_by]
+    if first.outcome != "fails":
+        return first
+    reasons = [r.reason for r in rules if r.number == first.number and r.outcome == "fails"]
+    return first.model_copy(update={"reason": "; ".join(dict.fromkeys(reasons))})
 
 
 def _also(rules: list[RuleOutcome], decided_by: int) -> list[str]:
