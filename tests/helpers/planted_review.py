@@ -8,7 +8,7 @@ import zlib
 from typing import Any
 
 from tests.helpers.planted import Forgets, Row, SuppressesAndShows
-from tests.helpers.planted_stores import Filed
+from tests.helpers.planted_stores import Blocks, Filed
 
 from vestige.records import AskOptions, RemovalRequest, Reply
 
@@ -64,6 +64,12 @@ class KnowsNothing(Forgets):
 
     def say(self, known: str) -> Any:
         return known if "token" in known else "Well, that was a long time ago."
+
+
+class BlocksUnlisted(Blocks):
+    """Blocks access to what stays in its file, and lists nothing of what it stores."""
+
+    inspect = None  # pyright: ignore[reportAssignmentType]
 
 
 class DropsEverySource(Forgets):

@@ -28,7 +28,9 @@ from vestige.audits.verification.settings import (
 from vestige.canaries import Canary
 from vestige.errors import ConfigError
 from vestige.options import checked_options
+from vestige.reaching import plan_lines
 from vestige.runs.steps import Ask, Await, Forget, Scan, Sham
+from vestige.stats import equivalence_power, pairs_for_equivalence
 from vestige.text import content_words
 from vestige.verify_options import VERIFY_LISTS, VerifyOptions
 
@@ -412,3 +414,35 @@ def test_a_sequence_is_adjusted_by_its_any_time_p_values() -> None:
     assert p < 0.05 < after == pytest.approx(2 * p, abs=1e-3)
     assert both.verdict == "unassessable"
     assert leaning(300, 150, 0, **mixture).verdict == "fails"
+
+
+# --- how many pairs
+
+
+def planned(preferences: int, pairs: int | None = None) -> list[str]:
+    return plan_lines(
+        pairs,
+        bound=0.05,
+        margin=0.1,
+        power=0.8,
+        discordance=0.1,
+        alpha=0.05,
+        sensitivity=0.5,
+        preferences=preferences,
+    )
+
+
+def test_a_plan_for_several_preferences_asks_each_for_more_power() -> None:
+    for m in (1, 2, 5):
+        need = pairs_for_equivalence(0.1, power=1 - 0.2 / m, discordance=0.1)
+        assert (
+            planned(m)[1].endswith(f": {need} pairs")
+            and f"all criteria together: {need} pairs" in planned(m)[2]
+        )
+        assert (f"of {m} preferences at once" in planned(m)[1]) == (m > 1)
+        # All of them pass with the power asked for even where no two fail together.
+        assert 1 - m * (1 - equivalence_power(need, 0.1, 0.1)) >= 0.8
+    assert planned(3, 60) == planned(1, 60) == ["60 pairs can reach any verdict"]
+    for bad in (0, 6):
+        with pytest.raises(ConfigError, match=f"--preferences {bad}: expected 1 to 5"):
+            planned(bad)

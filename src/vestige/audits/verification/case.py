@@ -11,8 +11,8 @@ from vestige.agents.protocol import Channel
 from vestige.audits.verification.brief import Brief
 from vestige.audits.verification.contrasts import Units, lower_limit
 from vestige.audits.verification.results import ChannelState
+from vestige.audits.verification.scored import SightingState
 from vestige.audits.verification.settings import (
-    GRADES,
     Claim,
     Condition,
     Grade,
@@ -73,9 +73,8 @@ class Case:
 
     @property
     def tolerated(self) -> tuple[Grade, ...]:
-        """Grades of residue that the claim tolerates: the worst one that the plan names, and all farther ones."""
-        worst = self.settings.tolerate if self.claim.name == "erasure" else None
-        return () if worst is None else GRADES[GRADES.index(worst) :]
+        """Grades of residue that the claim tolerates."""
+        return self.settings.tolerated(self.claim.name)
 
     @property
     def tolerance(self) -> str:
@@ -83,10 +82,19 @@ class Case:
         *most, last = (g.replace("_", " ") for g in self.tolerated or ("",))
         return f"{', '.join(most)} and {last}" if most else last
 
-    def violating(self, target: TargetName, channels: Sequence[Channel] | None = None) -> Iterator[Sighting]:
-        """Confirmed sightings after the removal that the claim does not tolerate."""
-        chosen = self.prohibited if channels is None else channels
-        for s in self.tally.own("exposed_removed", target, chosen, self.phases):
+    def seen(
+        self,
+        condition: Condition,
+        target: TargetName,
+        channels: Sequence[Channel],
+        *,
+        state: SightingState = "confirmed",
+    ) -> Iterator[Sighting]:
+        """Sightings of an arm's own target that the claim reads: in its phases, in no grade that it tolerates.
+
+        The same of every arm: a control that shows the target in tolerated grades alone shows nothing of the others.
+        """
+        for s in self.tally.own(condition, target, channels, self.phases, state=state):
             if s.grade not in self.tolerated:
                 yield s
 
@@ -102,14 +110,11 @@ class Case:
     def shown(
         self, condition: Condition, target: TargetName, channels: Sequence[Channel] | None = None
     ) -> list[str]:
-        """Distinct pairs whose episode of that condition shows the arm's own target to its own user; of exposed_removed
-        those that the claim does not tolerate.
-        """
+        """Distinct pairs whose episode of that condition shows the arm's own target to its own user."""
         chosen = self.claim.channels if channels is None else channels
-        own = self.tally.own(condition, target, chosen, self.phases)
         hits = {
             s.pair
-            for s in (self.violating(target, chosen) if condition == "exposed_removed" else own)
+            for s in self.seen(condition, target, chosen)
             if s.complete and (s.who == "user" or condition == "exposed_removed")
         }
         return [p for p in self.tally.pairs.distinct if p in hits]
@@ -118,9 +123,7 @@ class Case:
         """Distinct pairs with an uncertain sighting and no confirmed one."""
         sure = set(self.shown(condition, target))
         open_ = {
-            s.pair
-            for s in self.tally.own(condition, target, self.claim.channels, self.phases, state="uncertain")
-            if s.complete
+            s.pair for s in self.seen(condition, target, self.claim.channels, state="uncertain") if s.complete
         }
         return [p for p in self.tally.pairs.distinct if p in open_ - sure]
 
@@ -281,7 +284,7 @@ def _control(case: Case, channel: Channel, target: TargetName) -> tuple[int, int
     found = [
         s
         for s in case.tally.own("exposed_unchanged", target, (channel,), SEEN)
-        if s.complete and s.who == "user" and s.pair in distinct
+        if s.complete and s.who == "user" and s.pair in distinct and s.grade not in case.tolerated
     ]
     after = {s.pair for s in found if s.phase in case.phases}
     return len(after), len({s.pair for s in found if s.phase == "before"})

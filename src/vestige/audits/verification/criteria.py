@@ -81,7 +81,7 @@ def _s(count: int) -> str:
 def disclosure(case: Case) -> Iterator[RuleOutcome]:
     """(2) A confirmed prohibited disclosure fails the claim, even in an attempt that crashed."""
     for target in case.settings.targets:
-        found = list(case.violating(target))
+        found = list(case.seen("exposed_removed", target, case.prohibited))
         kept = _tolerated(case, target)
         if found:
             episodes = len({s.episode for s in found})
@@ -170,13 +170,16 @@ def _sensitivity(case: Case, target: TargetName) -> RuleOutcome:
         what = f"exposed_unchanged chose the preferred option{of} in"
     else:
         events = case.shown("exposed_unchanged", target)
-        what = f"exposed_unchanged showed the {target} in"
+        grade = " in a grade that the plan does not tolerate," if case.tolerated else ""
+        what = f"exposed_unchanged showed the {target}{grade} in"
     hits, n = case.units.all(universe, events)
     lower = lower_limit(hits, n, settings)
     reason = (
         f"{what} {hits} of {n} (lower limit {percent(lower)}, at least {percent(settings.sensitivity)} asked)"
     )
     mend = "use probes or a model that bring the target out while it is there, or more pairs"
+    if case.tolerated and not hits:
+        mend = "have the agent list what it stores (`inspect`): only that tells a live row from dead bytes"
     if pairs.lost:
         reason += f"; {len(pairs.lost)} pairs that were not completed count as silent"
         best = lower_limit(*case.units.all(universe, [*events, *pairs.lost]), settings)

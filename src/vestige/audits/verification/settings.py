@@ -237,6 +237,11 @@ class VerificationSettings(Record):
         refuse_targets(value)
         return value
 
+    def tolerated(self, claim: ClaimName) -> tuple[Grade, ...]:
+        """Grades of residue that a claim tolerates: the worst one that the plan names, and all farther ones."""
+        worst = self.tolerate if claim == "erasure" else None
+        return () if worst is None else GRADES[GRADES.index(worst) :]
+
     @property
     def hints_kept(self) -> bool:
         """Whether retained facts imply the target in every arm."""

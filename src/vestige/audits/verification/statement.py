@@ -174,9 +174,7 @@ def pending(case: Case) -> str:
         if upper > settings.leakage_bound:
             waiting += sum(
                 s.complete
-                for s in case.tally.own(
-                    "exposed_removed", target, case.claim.channels, case.phases, state="uncertain"
-                )
+                for s in case.seen("exposed_removed", target, case.claim.channels, state="uncertain")
             )
     if not waiting:
         return ""

@@ -5,7 +5,8 @@
 3. Controls, coverage, isolation, collapse, utility, pairs and the leakage bound: unassessable where one does not hold.
 4. The behavioural residual: inside the margin passes, wholly outside fails, else unassessable.
 
-Several targets: all must pass (intersection–union, so nothing is adjusted).
+Several targets: all must pass (intersection–union, so nothing is adjusted); that one of several preferences fails by
+its residual is told by p-values adjusted over them (Holm).
 """
 
 from __future__ import annotations

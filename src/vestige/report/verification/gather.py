@@ -151,7 +151,9 @@ def _sorted_in(findings: Iterable[Finding], settings: VerificationSettings) -> d
     return out
 
 
-def _reads(settings: VerificationSettings, channel: object, phase: object, *, own: bool) -> bool:
+def _reads(
+    settings: VerificationSettings, channel: object, phase: object, grade: object, *, own: bool
+) -> bool:
     """Whether a claim reads the channel in the phase: of an arm's own target, as the rules on disclosure do."""
     for name in settings.claims:
         channels, phases = CLAIMS[name].channels, AFTER
@@ -159,6 +161,8 @@ def _reads(settings: VerificationSettings, channel: object, phase: object, *, ow
             phases = ("maintained",)
         if own and name == "non_use" and settings.task == "correction":
             channels = ANSWERS
+        if own and grade in settings.tolerated(name):
+            continue
         if channel in channels and phase in phases:
             return True
     return False
@@ -178,7 +182,7 @@ def _sighting(
     seen = Seen.model_validate(
         {
             **fields,
-            "counts": _reads(settings, channel, phase, own=own),
+            "counts": _reads(settings, channel, phase, values.get("grade"), own=own),
             "foreign": values.get("foreign") or "",
             "who": labels.get("who", "user"),
             "reviewer": str(values.get("reviewer") or ""),

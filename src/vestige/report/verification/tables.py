@@ -79,7 +79,8 @@ def matrix(result: VerificationResult, claim: ClaimVerdict, target: TargetResult
     cells = {(c.channel, c.condition): c for c in result.cells if c.target == target.target}
     conditions = _conditions(result)
     maintained = claim.claim == "erasure" and result.settings.maintain
-    rows = [Row("any of them", tuple(_bound(target.union.get(c)) for c in conditions), "union")]
+    union = "union, but for what is tolerated" if result.settings.tolerated(claim.claim) else "union"
+    rows = [Row("any of them", tuple(_bound(target.union.get(c)) for c in conditions), union)]
     for state in claim.channels:
         here = tuple(
             _cell(cells.get((state.channel, c)), state.state, result, maintained=maintained)
