@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from pydantic import ValidationError
 
 from vestige import __version__
-from vestige.agents.opening import check_agent, settings_of
+from vestige.agents.opening import AGENTS, check_agent, settings_of
 from vestige.audits import frontier, residue
 from vestige.audits.conclusion import check_plan, completed
 from vestige.audits.findings import Finding, write_findings
@@ -301,7 +301,8 @@ async def _execute(
     began = time.time()
     try:
         await own.start()
-        title = f"{planned.plan.audit} {planned.plan.models.agent}"
+        plan = planned.plan
+        title = f"{plan.audit} {plan.models.agent if plan.agent.name in AGENTS else plan.agent.name}"
         done = sum(_exchanges(step) for e in planned.plan.episodes if e.id in before for step in e.steps)
         with progress(title, planned.exchanges, done=done, quiet=options.quiet, stream=terminal) as on_event:
             summary = await execute(

@@ -359,7 +359,7 @@ async def test_an_order_goes_to_the_preferred_vendor(reader: ReferenceAgent, sho
     reply = await reader.ask("u", prompt, options)
     (result,) = reply.tool_results
     assert not result.error and result.content.endswith("from Maple & Finch")
-    assert [a.text for a in await reader.inspect("u") if a.tier == "note"] == [reply.memory_writes[1]]  # type: ignore[index]
+    assert [a.text for a in await reader.inspect("u") if a.tier == "note"] == [reply.memory_writes[1]]
     stranger = await reader.ask("v", "Read my orders.", AskOptions(tools=(READ_NOTES,)))
     assert stranger.tool_results[0].content == "No notes or orders are kept."
 

@@ -112,7 +112,7 @@ async def test_the_example_opens_by_name(tmp_path: Path) -> None:
     assert said.version == settings_of(NOTEBOOK, {})["sha256"][:12]
     assert settings_of(NOTEBOOK, {})["file"] == "notebook_agent.py"
     for agent in (one, two):
-        await agent.close()  # type: ignore[attr-defined]
+        await agent.close()
 
 
 async def test_the_engine_runs_a_script_over_the_example(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ async def test_optional_methods_are_there_only_where_the_class_has_them(tmp_path
     class Rich(Plain):
         storage_root = "x"
         channels = ("retrieval",)
-        absent = {"logs": "keeps none"}  # noqa: RUF012
+        absent = {"logs": "keeps none"}  # noqa: RUF012  as a user writes it, without ClassVar
         tiers = ("raw",)
         external_effects = ("sends mail",)
 
@@ -529,8 +529,8 @@ async def test_a_model_url_is_handed_over_or_asked_for(tmp_path: Path) -> None:
     name = f"{written(tmp_path, text)}:A"
     client = ChatClient("m1", "http://127.0.0.1:9/v1")
     agent = await Opener(name, model=client, embedders={}, knobs={}).open({"embedder": "x"}, tmp_path)
-    assert (await agent.ask("a", "?")).text == "http://127.0.0.1:9/v1 m1"  # type: ignore[call-arg]
-    await agent.close()  # type: ignore[attr-defined]
+    assert (await agent.ask("a", "?")).text == "http://127.0.0.1:9/v1 m1"
+    await agent.close()
     opener = Opener(name, model=ExtractiveReader(), embedders={}, knobs={})
     with pytest.raises(
         ConfigError, match=r"my_agent.py:A: A needs model_url, model, and the run's model has no URL"

@@ -34,7 +34,7 @@ def state(*units: SeenArtifact) -> dict[str, SeenArtifact]:
 
 
 def seen(*args: object, **kwargs: object) -> dict[str, Observation]:
-    return {o.channel: o for o in artifacts(*args, **kwargs)}  # type: ignore[arg-type]
+    return {o.channel: o for o in artifacts(*args, **kwargs)}
 
 
 BEFORE = state(unit("a", SECRET, stored=1, embeds=1), unit("b", "tea"))

@@ -110,6 +110,7 @@ def _child(argv: list[str], log: str) -> None:
 
 
 def _serve() -> None:
+    # Imported here for the children that are forked from this process: they need not import it again.
     import vestige.cli.stored
     import vestige.models.chat
     import vestige.models.extractive

@@ -265,7 +265,7 @@ async def test_a_failing_embedder_leaves_the_state_as_it_was(make_memory: MakeMe
     memory = make_memory(level=1)
     before = await built(memory)
 
-    class Broken(type(memory.embedder)):  # type: ignore[misc]  # a base class known at run time alone
+    class Broken(type(memory.embedder)):  # a base class known at run time alone
         async def embed(self, texts: Sequence[str]) -> Vectors:
             raise ModelError("down")
 

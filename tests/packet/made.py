@@ -37,7 +37,7 @@ SETTINGS = VerificationSettings(pairs=2, observer=Observer(recall_probes=1, sema
 
 
 def nonce(pair: int, condition: str) -> str:
-    return f"X{CODES[pair]}{CODES[CONDITIONS.index(condition)]}-VIOLET-38{pair}9"  # type: ignore[arg-type]
+    return f"X{CODES[pair]}{CODES[CONDITIONS.index(condition)]}-VIOLET-38{pair}9"
 
 
 def fixture(number: int) -> Pair:
@@ -84,7 +84,7 @@ def probe(number: int, name: str, kind: str, text: str) -> Probe:
 
 
 def probes(number: int) -> list[Probe]:
-    order = fixture(number).preference.order  # type: ignore[union-attr]
+    order = fixture(number).preference.order
     return [
         probe(number, "recall-nonce-0", "recall", "What is my token?"),
         probe(number, "recall-preference-0", "recall", "Which one do I like?"),
@@ -109,7 +109,7 @@ def episode(number: int, condition: Condition, blobs: dict[str, bytes]) -> Episo
         steps.append(Forget(request=request, labels={"target": "nonce"}))
         steps.append(Await(needles=needles))
     elif condition == "sham_removal":
-        decoy = fixture(number).nonce.decoy  # type: ignore[union-attr]
+        decoy = fixture(number).nonce.decoy
         request = RemovalRequest(scope="unit", value=decoy)
         steps.append(Sham(request=request, labels={"target": "nonce"}))
     elif condition == "full_reset":

@@ -114,6 +114,7 @@ def test_a_kill_before_the_plan_was_frozen_leaves_a_usable_folder(
     folder.close()
     (tmp_path / "r" / "plan.json").rename(tmp_path / "r" / ".plan.json.abc123")
     RunFolder.create(tmp_path / "r", planned.plan, planned.blobs, resume=False).close()
+    assert RunFolder.open(tmp_path / "r").plan == planned.plan
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"audit": "frontier"'])

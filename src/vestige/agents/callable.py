@@ -344,7 +344,7 @@ def _of_method(function: FunctionType) -> inspect.Signature | None:
 def _read(method: Any) -> inspect.Signature | None:
     try:
         return inspect.signature(method, eval_str=True)
-    except Exception:  # an annotation that cannot be evaluated here
+    except Exception:  # evaluating a stranger's annotations runs their code: read them as text
         try:
             return inspect.signature(method)
         except (TypeError, ValueError):

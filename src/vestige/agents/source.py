@@ -262,7 +262,7 @@ def _returned(function: Any) -> type | None:
     """The class that a factory says it returns."""
     try:
         kind = get_type_hints(function).get("return")
-    except Exception:  # annotations may name anything
+    except Exception:  # evaluating a stranger's annotations runs their code: nothing is known
         return None
     return kind if inspect.isclass(kind) and kind is not object and hasattr(kind, "ask") else None
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
 
 from vestige.datasets.instance import Instance
 from vestige.datasets.reading import Node
+from vestige.errors import DataError
 
-__all__ = ["Format", "Parsed", "unique_id"]
+__all__ = ["Format", "Parsed", "objects", "sniffed", "unique_id"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +42,44 @@ def unique_id(field: Node, identifier: str, seen: set[str]) -> None:
     if identifier in seen:
         field.fail("an id that no earlier record has", got=repr(identifier)[:80])
     seen.add(identifier)
+
+
+def objects(records: Iterator[Node]) -> Iterator[Node]:
+    """The records, each refused where it is no object."""
+    for record in records:
+        record.keys()
+        yield record
+
+
+class _Known(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def looks(self) -> Callable[[Node], bool]: ...
+
+    @property
+    def expected(self) -> str: ...
+
+
+Known = TypeVar("Known", bound=_Known)
+
+
+def sniffed(known: Iterable[Known], first: Node, path: Path, what: str) -> Known:
+    """The loader that a file's first record looks like.
+
+    Args:
+        known: In the order in which they are tried.
+        first: The record.
+        path: For the message.
+        what: What none of them is, for the message: "format".
+
+    Raises:
+        DataError: It looks like none of them.
+    """
+    tried = list(known)
+    for candidate in tried:
+        if candidate.looks(first):
+            return candidate
+    expected = "; ".join(f"{one.name}: {one.expected}" for one in tried)
+    raise DataError(f"{path} is of no known {what}; expected {expected}")

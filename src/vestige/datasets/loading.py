@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
 from vestige.datasets.fetch import PUBLIC_FILES, fetch
-from vestige.datasets.formats import Format
+from vestige.datasets.formats import Format, objects, sniffed
 from vestige.datasets.instance import Dataset
 from vestige.datasets.locomo import LOCOMO
 from vestige.datasets.longmemeval import LONGMEMEVAL
-from vestige.datasets.reading import Node, RecordFile
+from vestige.datasets.reading import RecordFile
 from vestige.errors import ConfigError, DataError
 
 __all__ = ["DEFAULT_INSTANCES", "FORMATS", "load", "names"]
@@ -91,8 +91,8 @@ def _read(path: Path, format: str | None, name: str | None) -> Dataset:
     first = next(stream, None)
     if first is None:
         raise DataError(f"{path} holds no record")
-    chosen = FORMATS[format] if format is not None else _sniff(first, path)
-    parsed = chosen.read(_objects(chain([first], stream)))
+    chosen = FORMATS[format] if format is not None else sniffed(FORMATS.values(), first, path, "format")
+    parsed = chosen.read(objects(chain([first], stream)))
     if not parsed.instances:
         raise DataError(f"{path} holds no question")
     return Dataset(
@@ -103,17 +103,3 @@ def _read(path: Path, format: str | None, name: str | None) -> Dataset:
         instances=parsed.instances,
         notes=parsed.notes,
     )
-
-
-def _objects(records: Iterator[Node]) -> Iterator[Node]:
-    for record in records:
-        record.keys()
-        yield record
-
-
-def _sniff(first: Node, path: Path) -> Format:
-    for candidate in FORMATS.values():
-        if candidate.looks(first):
-            return candidate
-    known = "; ".join(f"{f.name}: {f.expected}" for f in FORMATS.values())
-    raise DataError(f"{path} is of no known format; expected {known}")

@@ -267,7 +267,7 @@ def write_zip(folder: Path, out: Path, *, public_only: bool = False) -> Path:
         try:
             with os.fdopen(fd, "wb") as file:
                 pack(files, file)
-            os.replace(name, out)  # noqa: PTH105  Path.replace would need a Path of the temporary name
+            Path(name).replace(out)
         except BaseException:
             with contextlib.suppress(OSError):
                 Path(name).unlink()

@@ -14,7 +14,6 @@ and used once, so an encrypted packet is never the same twice. Sender authentici
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -163,5 +162,5 @@ def decrypt(packet: Path, identity: Path) -> Path:
         for path in (opened / RESTRICTED).rglob("*"):
             path.chmod(0o700 if path.is_dir() else 0o600)
         (opened / RESTRICTED).chmod(0o700)
-        os.replace(opened / RESTRICTED, target)  # noqa: PTH105  Path.replace reads the other way round
+        (opened / RESTRICTED).replace(target)
     return target

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic import ValidationError
-
 from vestige.audits.verification.reading import pairs_of
-from vestige.errors import IntegrityError, complaint
 from vestige.packet.keyed import Keyed, targets_of
 from vestige.packet.observations import tier_of
-from vestige.records import Session
 from vestige.runs.folder import RunFolder
+from vestige.runs.sessions import SessionIds
 from vestige.runs.steps import Converse, Episode, Forget, Reset, Sham
 from vestige.runs.store import Line
 
@@ -41,7 +38,7 @@ class _Document:
     def __init__(self, folder: RunFolder, keyed: Keyed) -> None:
         self._folder, self._plan, self._keyed = folder, folder.plan, keyed
         self._parts: dict[str, dict[str, Any]] = {}
-        self._ids: dict[str, str] = {}
+        self._session_ids = SessionIds(folder)
         self._sessions: dict[tuple[str, str], str] = {}
         self._before: dict[tuple[str, int], set[str]] = {}
 
@@ -91,7 +88,7 @@ class _Document:
             if isinstance(step, Converse):
                 source = self._source(step.session)
                 self._relate("used", {"prov:activity": activity, "prov:entity": source})
-                self._sessions[episode.id, self._session_id(step.session)] = source
+                self._sessions[episode.id, self._session_ids.of(step.session)] = source
             elif isinstance(step, Forget | Sham | Reset):
                 done = _name("intervention", episode.id, str(index))
                 kind = {"forget": "Removal", "sham": "ShamRemoval", "reset": "Reset"}[step.do]
@@ -178,15 +175,6 @@ class _Document:
             code = self._keyed.mac("session", blob)
             self._add("entity", name, {"prov:type": _type("vestige:Session"), "vestige:hmac": code})
         return name
-
-    def _session_id(self, blob: str) -> str:
-        """How the agent knows the session."""
-        if blob not in self._ids:
-            try:
-                self._ids[blob] = Session.model_validate_json(self._folder.get_blob(blob)).id
-            except ValidationError as error:
-                raise IntegrityError(f"blob {blob[:12]}… is not a session: {complaint(error)}") from None
-        return self._ids[blob]
 
     def _target(self, pair: str, target: str, role: str) -> str:
         return _name("target", pair, target, role)

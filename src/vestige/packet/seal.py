@@ -223,13 +223,13 @@ def _staged(out: Path) -> Generator[Path, None, None]:
         yield staging
         try:
             staging.chmod(0o755)
+            old: Path | None = None
             if out.exists():
                 old = Path(tempfile.mkdtemp(dir=out.parent, prefix=".packet-"))
-                os.replace(out, old / "old")  # noqa: PTH105  Path.replace reads the other way round
-                os.replace(staging, out)  # noqa: PTH105
+                out.replace(old / "old")
+            staging.replace(out)
+            if old is not None:
                 shutil.rmtree(old, ignore_errors=True)
-            else:
-                os.replace(staging, out)  # noqa: PTH105
         except OSError as error:
             raise StorageError(f"cannot write {out}: {error.strerror}") from error
     finally:

@@ -36,7 +36,7 @@ def write_atomic(path: Path, data: bytes) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(name, path)  # noqa: PTH105  Path.replace would need a Path of the temporary name
+            Path(name).replace(path)
         except BaseException:
             with contextlib.suppress(OSError):
                 Path(name).unlink()

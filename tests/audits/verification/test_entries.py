@@ -52,7 +52,7 @@ def test_a_summary_of_the_value_is_known_as_derived_and_stays(
 ) -> None:
     for (_, target), entry in kept.items():
         assert entry.trace is not None and entry.trace.derived is not None
-        fates = {(d.tier, d.fate) for d in entry.trace.derived[target]}  # type: ignore[index]
+        fates = {(d.tier, d.fate) for d in entry.trace.derived[target]}
         assert ("raw", "unchanged") not in fates
         assert ("summary", "unchanged") in fates
         layers = {x.layer: x for x in entry.layers}
@@ -65,7 +65,7 @@ def test_a_purge_leaves_nothing_in_any_tier(tmp_path: Path) -> None:
     found = read(tmp_path / "r", level=1, deletion="full_purge", pairs=1, claims=("non_use", "erasure"))
     for (_, target), entry in found.items():
         assert entry.trace is not None and entry.trace.derived is not None
-        held = [d for d in entry.trace.derived[target] if d.relation == "holds_it"]  # type: ignore[index]
+        held = [d for d in entry.trace.derived[target] if d.relation == "holds_it"]
         assert len(held) > 1 and {d.fate for d in held} <= {"gone", "changed"}
         layers = {x.layer: x for x in entry.layers}
         for tier in ("tier raw", "tier summary"):

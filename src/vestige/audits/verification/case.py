@@ -187,6 +187,10 @@ class Case:
         """Whether the channel is sensitive: it shows the target, or a preference answers the decision task in it."""
         return bool(self.shown("exposed_unchanged", target, (channel,))) or self.decides(target, channel)
 
+    def covered_for(self, target: TargetName) -> tuple[Channel, ...]:
+        """The covered channels whose silence says something of this target."""
+        return tuple(c for c in self.covered() if c in self.prohibited and self.carries(target, c))
+
     def decides(self, target: TargetName, channel: Channel) -> bool:
         """Whether decisions of exposed_unchanged lean on the target there."""
         acting = channel == "answer" and target in self.acting

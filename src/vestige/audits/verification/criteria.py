@@ -220,7 +220,8 @@ def _coverage(case: Case, target: TargetName) -> RuleOutcome:
     if missing:
         reason = f"not covered: {'; '.join(missing)}"
         return rule(3, "coverage", "unassessable", reason, mend, target)
-    reason = f"required: {listed(case.required)}; covered: {listed(case.covered()) or 'none'}"
+    covered = listed(case.covered_for(target)) or "none"
+    reason = f"required: {listed(case.required)}; covered for the {target}: {covered}"
     return rule(3, "coverage", "passes", reason, target=target)
 
 

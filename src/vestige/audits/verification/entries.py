@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from pydantic import ValidationError
-
 from vestige.audits.findings import Finding
 from vestige.audits.verification.layers import LayerEntry, Layers, Seen
 from vestige.audits.verification.pairs import Pair
@@ -19,10 +17,10 @@ from vestige.audits.verification.reading import pairs_of, settings_of
 from vestige.audits.verification.results import VerificationResult
 from vestige.audits.verification.settings import TargetName
 from vestige.audits.verification.traces import Trace, read_traces
-from vestige.errors import IntegrityError, complaint
-from vestige.records import Receipt, RemovalRequest, Session
+from vestige.records import Receipt, RemovalRequest
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import Plan
+from vestige.runs.sessions import SessionIds
 from vestige.runs.steps import Await, Converse, Episode, Forget
 
 __all__ = ["Moment", "Requested", "Source", "TargetEntry", "entries"]
@@ -102,7 +100,7 @@ def entries(
     traces = read_traces(plan, folder)
     seen = Seen.of(findings)
     layers = Layers(result, seen, traces)
-    sessions = _Sessions(folder)
+    sessions = SessionIds(folder)
     for name in sorted(pairs):
         script, tried = scripts.get(name), traces.get(name, [])
         trace = next((t for t in tried if t.counted), tried[-1] if tried else None)
@@ -136,22 +134,6 @@ def _value(pair: Pair, target: TargetName) -> str | None:
 # ------------------------------------------------------------------------------------------------ the script
 
 
-class _Sessions:
-    """Ids of sessions by the SHA-256 of what was told."""
-
-    def __init__(self, folder: RunFolder) -> None:
-        self._folder = folder
-        self._ids: dict[str, str] = {}
-
-    def id_of(self, blob: str) -> str:
-        if blob not in self._ids:
-            try:
-                self._ids[blob] = Session.model_validate_json(self._folder.get_blob(blob)).id
-            except ValidationError as error:
-                raise IntegrityError(f"blob {blob[:12]}… is not a session: {complaint(error)}") from None
-        return self._ids[blob]
-
-
 def _moment(trace: Trace | None, seconds: float | None) -> Moment | None:
     if trace is None or trace.timeline is None or seconds is None:
         return None
@@ -171,12 +153,12 @@ def _began(trace: Trace | None, step: int) -> Moment | None:
 
 
 def _sources(
-    script: Episode, wanted: Iterable[str], trace: Trace | None, sessions: _Sessions
+    script: Episode, wanted: Iterable[str], trace: Trace | None, sessions: SessionIds
 ) -> Iterator[Source]:
     told: dict[str, tuple[str, int]] = {}
     for index, step in enumerate(script.steps):
         if isinstance(step, Converse) and step.who == "user":
-            told.setdefault(sessions.id_of(step.session), (step.session, index))
+            told.setdefault(sessions.of(step.session), (step.session, index))
     for session in wanted:
         version, index = told.get(session, (None, -1))
         yield Source(session, version, _ended(trace, index) if version is not None else None)

@@ -141,6 +141,9 @@ class TargetResult(Record):
     """exposed_unchanged: leak rate over the claim's channels, or the action rate of a preference."""
     residual: Residual | None = None
     """Of a preference."""
+    covered: tuple[Channel, ...] | None = None
+    """The claim's covered channels in which exposed_unchanged shows this target, or acts on it; the silence of another
+    channel says nothing of it. None: a result of before this was told."""
 
 
 class RuleOutcome(Record):

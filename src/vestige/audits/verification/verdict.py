@@ -120,4 +120,10 @@ def _target(case: Case, target: TargetName, residual: Residual | None) -> Target
         looked = [p for p in pairs.distinct if p in case.tally.items["exposed_unchanged"]]
         shown = [p for p in case.shown("exposed_unchanged", target) if p in looked]
     sensitivity = proportion(*case.units.all(looked, shown), settings.alpha)
-    return TargetResult(target=target, union=union, sensitivity=sensitivity, residual=residual)
+    return TargetResult(
+        target=target,
+        union=union,
+        sensitivity=sensitivity,
+        residual=residual,
+        covered=case.covered_for(target),
+    )

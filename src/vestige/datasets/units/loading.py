@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from vestige.datasets.fetch import PUBLIC_FILES, fetch
-from vestige.datasets.reading import Node, RecordFile
+from vestige.datasets.formats import objects, sniffed
+from vestige.datasets.reading import RecordFile
 from vestige.datasets.units.dataset import UnitDataset, count_units, without_shared
 from vestige.datasets.units.extractor import Extractor
 from vestige.datasets.units.formats import ParsedUnits, Reading, UnitFormat
@@ -138,9 +139,13 @@ def _read(path: Path, format: str | None, name: str | None, plan: _Plan) -> Unit
     first = next(stream, None)
     if first is None:
         raise DataError(f"{path} holds no record")
-    chosen = UNIT_FORMATS[format] if format is not None else _sniff(first, path)
+    chosen = (
+        UNIT_FORMATS[format]
+        if format is not None
+        else sniffed(UNIT_FORMATS.values(), first, path, "layout of units")
+    )
     # The generator runs to the file's end, whatever the loader leaves unread: the hash is that of all bytes.
-    stream = _objects(chain([first], stream))
+    stream = objects(chain([first], stream))
     parsed: ParsedUnits = chosen.read(stream, plan.reading())
     for _ in stream:
         pass
@@ -165,17 +170,3 @@ def _read(path: Path, format: str | None, name: str | None, plan: _Plan) -> Unit
         notes=tuple(notes),
         per_user=chosen.per_user,
     )
-
-
-def _objects(records: Iterator[Node]) -> Iterator[Node]:
-    for record in records:
-        record.keys()
-        yield record
-
-
-def _sniff(first: Node, path: Path) -> UnitFormat:
-    for candidate in UNIT_FORMATS.values():
-        if candidate.looks(first):
-            return candidate
-    known = "; ".join(f"{f.name}: {f.expected}" for f in UNIT_FORMATS.values())
-    raise DataError(f"{path} is of no known layout of units; expected {known}")

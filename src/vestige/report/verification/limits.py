@@ -39,6 +39,15 @@ def observer(result: VerificationResult) -> str:
     return "; ".join(p for p in parts if p)
 
 
+def _covered(claim: ClaimVerdict) -> list[tuple[str, str]]:
+    """The channels whose silence says something: once where the targets agree, else target by target."""
+    by = {t.target: claim.covered if t.covered is None else t.covered for t in claim.targets}
+    told = {target: ", ".join(CHANNELS[c] for c in channels) or "none" for target, channels in by.items()}
+    if len(set(told.values())) == 1:
+        return [("Covered channels", next(iter(told.values())))]
+    return [(f"Covered channels, {target}", text) for target, text in told.items()]
+
+
 def coverage(result: VerificationResult, claim: ClaimVerdict) -> tuple[tuple[str, str], ...]:
     """What the verdict on a claim covers: name and value, for the first screen."""
     name, meaning = CLAIMS[claim.claim]
@@ -49,7 +58,7 @@ def coverage(result: VerificationResult, claim: ClaimVerdict) -> tuple[tuple[str
             "Pairs",
             f"n = {result.distinct_pairs} distinct; {result.n_complete} complete of {result.n_instances} planned",
         ),
-        ("Covered channels", ", ".join(CHANNELS[c] for c in claim.covered) or "none"),
+        *_covered(claim),
     ]
     if blind:
         rows.append(

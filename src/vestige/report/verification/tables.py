@@ -81,12 +81,12 @@ def matrix(result: VerificationResult, claim: ClaimVerdict, target: TargetResult
     maintained = claim.claim == "erasure" and result.settings.maintain
     union = "union, but for what is tolerated" if result.settings.tolerated(claim.claim) else "union"
     rows = [Row("any of them", tuple(_bound(target.union.get(c)) for c in conditions), union)]
-    for state in claim.channels:
-        here = tuple(
-            _cell(cells.get((state.channel, c)), state.state, result, maintained=maintained)
-            for c in conditions
-        )
-        rows.append(Row(CHANNELS[state.channel], here, STATES[state.state]))
+    for of in claim.channels:
+        blind = of.state == "covered" and target.covered is not None and of.channel not in target.covered
+        state = "not_sensitive" if blind else of.state
+        found = (cells.get((of.channel, c)) for c in conditions)
+        here = tuple(_cell(cell, state, result, maintained=maintained) for cell in found)
+        rows.append(Row(CHANNELS[of.channel], here, STATES[state]))
     method = "any-time bounds" if result.settings.observer.stopping == "mixture" else "exact"
     when = "after maintenance" if maintained else "after the boundary"
     return Table(
