@@ -268,6 +268,16 @@ async def test_extraction_works_inside_a_running_loop(tmp_path: Path) -> None:
         run(fails())
 
 
-def test_an_unknown_extractor_is_refused() -> None:
+def test_an_unknown_extractor_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         open_extractor("no-such-provider/model")
+    with pytest.raises(ConfigError):
+        load_units(written(tmp_path, perltqa("Ada")), extractor="no-such-provider/model")
+
+
+def test_nothing_is_opened_before_every_record_was_read(tmp_path: Path) -> None:
+    cache = tmp_path / "cache.sqlite"
+    bad = perltqa("Ada") | {"Ben": {"dialogues": 3}}
+    with pytest.raises(DataError, match=r"field Ben\.dialogues"):
+        load_units(written(tmp_path, bad), extractor="http://127.0.0.1:9/v1#any", cache=cache)
+    assert not cache.exists()

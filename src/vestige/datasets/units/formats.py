@@ -24,17 +24,17 @@ class Reading:
     """Of the split."""
     n: int | None = None
     """The first so many users of the file; None: all."""
-    extractor: Extractor | None = None
-    """Makes statements of dialogues; None: layouts that hold dialogues alone are refused."""
+    opened: Callable[[], Extractor] | None = None
+    """Opens what makes statements of dialogues; None: layouts that hold dialogues alone are refused."""
 
-    def extracts(self, layout: str) -> Extractor:
-        """The extractor, or the error of its absence."""
-        if self.extractor is None:
+    def extractor(self, layout: str) -> Callable[[], Extractor]:
+        """How to open the extractor, once all dialogues are read, or the error of its absence."""
+        if self.opened is None:
             raise ConfigError(
                 f"{layout} holds dialogues, from which statements must be extracted; name an extractor: a model such "
                 "as openai/gpt-4o-mini, or extractive (rules, no model); or give a file of units instead"
             )
-        return self.extractor
+        return self.opened
 
 
 @dataclass(frozen=True, slots=True)

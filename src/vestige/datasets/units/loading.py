@@ -62,7 +62,7 @@ def load_units(
         drop_duplicates: leave out units that stand on both sides of a user after normalisation. They are counted either
             way, and the published counts keep them.
         extractor: makes statements where a layout holds dialogues (perltqa, msc): a model's name, ``extractive`` for
-            rules without a model, or an object of your own. It is closed at the end.
+            rules without a model, or an object of your own. It is closed once it was used.
         cache: where the replies of a model named as `extractor` are kept; None: in the data folder.
         mix: what the generator makes, for `synthetic` alone.
         progress: called with (bytes so far, bytes in all) while a public file is downloaded.
@@ -103,10 +103,12 @@ class _Plan:
     cache: Path | None
 
     def reading(self) -> Reading:
+        return Reading(seed=self.seed, n=self.n, opened=self.opened if self.extractor is not None else None)
+
+    def opened(self) -> Extractor:
         made = self.extractor
-        if isinstance(made, str):
-            made = open_extractor(made, cache=self.cache)
-        return Reading(seed=self.seed, n=self.n, extractor=made)
+        assert made is not None
+        return open_extractor(made, cache=self.cache) if isinstance(made, str) else made
 
 
 def _file(

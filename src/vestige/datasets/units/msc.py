@@ -97,7 +97,7 @@ def _units(pair: _Pair, told: tuple[Extracted, Extracted]) -> tuple[Unit, ...]:
 
 
 def _read(records: Iterable[Node], how: Reading) -> ParsedUnits:
-    extractor = how.extracts("msc")
+    opened = how.extractor("msc")
     names = Names()
     pairs: list[_Pair] = []
     empty = one_sided = 0
@@ -107,6 +107,7 @@ def _read(records: Iterable[Node], how: Reading) -> ParsedUnits:
         empty += pair is None
         if pair is not None and (how.n is None or len(pairs) < how.n):
             pairs.append(pair)
+    extractor = opened()
     made = run(_all(extractor, pairs))
     units: dict[str, tuple[Unit, ...]] = {}
     for pair, told in zip(pairs, made, strict=True):

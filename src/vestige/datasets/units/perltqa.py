@@ -88,7 +88,7 @@ async def _all(extractor: Extractor, talks: list[_Talk]) -> list[Extracted]:
 
 
 def _read(records: Iterable[Node], how: Reading) -> ParsedUnits:
-    extractor = how.extracts("perltqa")
+    opened = how.extractor("perltqa")
     users: dict[str, list[_Talk]] = {}
     names = Names()
     silent = 0
@@ -97,6 +97,7 @@ def _read(records: Iterable[Node], how: Reading) -> ParsedUnits:
         silent += not talks
         if talks and (how.n is None or len(users) < how.n):
             users[names.once(name)] = talks
+    extractor = opened()
     made = iter(run(_all(extractor, [talk for talks in users.values() for talk in talks])))
     splitter = Splitter(how.seed)
     units: dict[str, tuple[Unit, ...]] = {}
