@@ -37,7 +37,7 @@ from vestige.runs.engine import RunSummary, execute
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import AgentSpec, ModelSpec, Plan
 from vestige.runs.progress import progress
-from vestige.runs.steps import Ask, AskAdaptively, Episode, Step
+from vestige.runs.steps import Ask, AskAbout, AskAdaptively, Episode, Step
 from vestige.runs.store import read_attempts
 
 if TYPE_CHECKING:
@@ -123,6 +123,8 @@ def _exchanges(step: Step) -> int:
             return 1
         case AskAdaptively():
             return step.rounds + 1
+        case AskAbout():
+            return step.expected
         case _:
             return 0
 
