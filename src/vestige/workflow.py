@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import platform
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +16,7 @@ from vestige.agents.opening import check_agent, settings_of
 from vestige.audits import frontier, residue
 from vestige.audits.conclusion import check_plan, completed
 from vestige.audits.findings import Finding, write_findings
+from vestige.audits.membership.results import MembershipResult
 from vestige.audits.residue import ResidueSettings
 from vestige.audits.results import FrontierResult, ResidueResult
 from vestige.audits.study import StudySettings, build_study, data_ref
@@ -27,6 +25,7 @@ from vestige.datasets import load
 from vestige.datasets.instance import Dataset
 from vestige.datasets.loading import FORMATS
 from vestige.errors import ConfigError, IntegrityError, complaint
+from vestige.hosts import write_host
 from vestige.memory.settings import MemorySettings
 from vestige.models import catalog
 from vestige.models.resolve import refuse_credentials
@@ -63,11 +62,12 @@ DEFAULT_K = {"frontier": (1, 3, 6, 10, 25), "residue": (6,)}
 NEEDS = {"frontier": ("configure",), "residue": ("configure", "snapshot", "restore", "inspect")}
 """Optional methods of an agent that an audit cannot do without."""
 
-Result = FrontierResult | ResidueResult | VerificationResult
+Result = FrontierResult | ResidueResult | VerificationResult | MembershipResult
 KINDS: dict[str, type[Result]] = {
     "frontier": FrontierResult,
     "residue": ResidueResult,
     "verification": VerificationResult,
+    "membership": MembershipResult,
 }
 """Result types by the name of the audit in a plan."""
 
@@ -245,6 +245,7 @@ def run(
     *,
     models: Models | None = None,
     on_folder: Callable[[Path], None] | None = None,
+    stop: Callable[[], str | None] | None = None,
 ) -> tuple[RunFolder, RunSummary]:
     """Run a plan to its end, in the folder that the options name.
 
@@ -253,6 +254,7 @@ def run(
         options: How to run it; they do not change what is measured.
         models: Models that are open already; None: open them, and close them afterwards.
         on_folder: Called with the folder once it is made.
+        stop: See `vestige.runs.engine.execute`.
 
     Raises:
         VestigeError: See `execute`; what was recorded stays and `--resume` continues it.
@@ -266,14 +268,18 @@ def run(
     try:
         if on_folder is not None:
             on_folder(folder.path)
-        summary = asyncio.run(_execute(planned, folder, options, models))
+        summary = asyncio.run(_execute(planned, folder, options, models, stop))
     finally:
         folder.close()
     return folder, summary
 
 
 async def _execute(
-    planned: Planned, folder: RunFolder, options: RunOptions, models: Models | None
+    planned: Planned,
+    folder: RunFolder,
+    options: RunOptions,
+    models: Models | None,
+    stop: Callable[[], str | None] | None,
 ) -> RunSummary:
     from vestige.services import Models
 
@@ -295,40 +301,14 @@ async def _execute(
                 own.services(planned.plan),
                 concurrency=options.concurrency,
                 on_event=on_event,
+                stop=stop,
             )
     finally:
         if models is None:
             await own.close()
     if summary.done or summary.failed:
-        folder.write_json("host.json", [*_earlier(folder), _host(folder, began, own.facts(), summary)])
+        write_host(folder, began, own.facts(), summary)
     return summary
-
-
-def _earlier(folder: RunFolder) -> list[Any]:
-    """What earlier calls said of their machine; a file that cannot be read is begun anew."""
-    try:
-        found = json.loads((folder.path / "host.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    return found if isinstance(found, list) else []
-
-
-def _host(folder: RunFolder, began: float, models: dict[str, Any], summary: RunSummary) -> dict[str, Any]:
-    """What is true of this machine and this time: never part of a result."""
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
-    return {
-        "plan_sha256": folder.plan_sha256,
-        "vestige": __version__,
-        "python": sys.version.split()[0],
-        "platform": platform.platform(),
-        "began": stamp,
-        "seconds": round(time.time() - began, 1),
-        "models": models,
-        "episodes_done": summary.done,
-        "episodes_done_before": summary.skipped,
-        "exchanges": summary.exchanges,
-        "agent_seconds": round(summary.agent_seconds, 1),
-    }
 
 
 def score(folder: RunFolder) -> list[Finding]:
@@ -354,6 +334,10 @@ def _score(folder: RunFolder) -> Iterator[Finding]:
             from vestige.audits.verification import scoring
 
             return scoring.score(plan, folder)
+        case "membership":
+            from vestige.audits.membership import scoring as candidates
+
+            return candidates.score(plan, folder)
         case other:
             raise IntegrityError(f"plan.json: audit {other!r} is not one this version knows")
 
@@ -371,6 +355,10 @@ def conclude(folder: RunFolder, findings: list[Finding] | None = None) -> Result
             from vestige.audits.verification import conclusion, reading
 
             result = conclusion.conclude(reading.brief_of(folder.plan, folder), findings)
+        case "membership":
+            from vestige.audits.membership import conclusion as ranked
+
+            result = ranked.conclude(folder.plan, folder, findings)
         case "frontier":
             result = frontier.conclude(folder.plan, completed(folder), findings)
         case _:

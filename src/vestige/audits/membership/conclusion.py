@@ -31,7 +31,7 @@ from vestige.runs.plan import Plan
 from vestige.runs.steps import AskAbout
 from vestige.runs.store import read_attempts, read_counted
 
-__all__ = ["conclude", "scored_of"]
+__all__ = ["conclude", "scored_of", "sizes_of"]
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ def conclude(plan: Plan, folder: RunFolder, findings: Iterable[Finding]) -> Memb
     attempts = read_attempts(folder.path)
     check_plan(folder, attempts)
     counted = _Counted()
-    table = Table.of(_counting(findings, counted, settings), _sizes(settings))
+    table = Table.of(_counting(findings, counted, settings), sizes_of(settings))
     if not table.candidates:
         reason = next(iter(attempts.failed.values()), "nothing was run to its end")
         raise Unassessable(
@@ -113,7 +113,8 @@ def scored_of(table: Table, settings: MembershipSettings, seed: int, parts: Mapp
     return Scored(table, settings, seed, rules)
 
 
-def _sizes(settings: MembershipSettings) -> dict[QuestionSet, int]:
+def sizes_of(settings: MembershipSettings) -> dict[QuestionSet, int]:
+    """Question sets with the most questions that each can have."""
     single = ("naive", "absent")
     return {name: 1 if name in single else settings.questions for name in settings.sets()}
 
