@@ -56,6 +56,7 @@ def _filled(place: str, **values: str) -> str:
 def _recall(statement: str, rng: np.random.Generator) -> list[Question]:
     """A gap for each slot, different kinds first, so that a few questions ask for different things."""
     by_kind: dict[SlotKind, list[Slot]] = {kind: [] for kind in ORDER}
+    topic = _topic(statement)
     for slot in slots(statement):
         by_kind[slot.kind].append(slot)
     ordered: list[Slot] = []
@@ -65,7 +66,7 @@ def _recall(statement: str, rng: np.random.Generator) -> list[Question]:
     return [
         Question(
             kind="recall",
-            topic=_topic(statement),
+            topic=topic,
             key_value=slot.value,
             text=str(texts()["cloze"][slot.kind]).format(gap=_gapped(statement, slot)),
             follow_up=follow_ups[int(rng.integers(len(follow_ups)))],

@@ -49,7 +49,7 @@ class ResponseMeasure(Record):
     key: float | None = None
     """Share of the key value's words that the reply holds and the question does not."""
     similarity: float | None = None
-    """Cosine of reply and statement."""
+    """Cosine of reply and statement; None where the reply has nothing of the key value, which decides alone."""
     hedged: bool = False
     """It says that it does not know, or may be wrong."""
     agrees: Literal[1, 0, -1] | None = None
@@ -182,8 +182,10 @@ class RuleResponseScorer:
             given = set(content_words(question.text))
             words = [w for w in dict.fromkeys(content_words(statement)) if w not in given]
             key = sum(covers([w], text) for w in words) / len(words) if words else 0.0
-        one, other = await self._vectors.of([statement, text or " "])
-        similarity = round(float(one @ other), 6)
+        similarity: float | None = None
+        if key > 0.0 and not unknown:  # without the key value nothing else is asked
+            one, other = await self._vectors.of([statement, text])
+            similarity = round(float(one @ other), 6)
         hedged = unknown or _HEDGES.search(text) is not None
         return ResponseMeasure(key=0.0 if unknown else key, similarity=similarity, hedged=hedged)
 

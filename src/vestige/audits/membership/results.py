@@ -107,6 +107,8 @@ class AttackRow(Record):
     """A decision rule that was fixed before its candidates were seen."""
     unavailable: str = ""
     """Why the setting cannot be scored at all; empty: it can."""
+    left_out: str = ""
+    """A term of the score that the agent does not show, and that is therefore left out."""
 
 
 class Comparison(Record):

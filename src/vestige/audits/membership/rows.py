@@ -20,7 +20,7 @@ from vestige.audits.membership.results import (
     Threshold,
     UserRow,
 )
-from vestige.audits.membership.scored import Scored
+from vestige.audits.membership.scored import FIRST, Scored
 from vestige.audits.membership.settings import SETTINGS, Attack, MembershipSettings, QuestionSet
 from vestige.errors import IntegrityError
 from vestige.runs.plan import Plan
@@ -113,6 +113,9 @@ class Rows:
             pr_auc=sample.pr_auc(),
             at_fpr=tuple(sample.at_fpr(t) for t in self.settings.fprs),
             threshold=threshold_of(sample, self._fold[known]),
+            left_out=""
+            if setting == "black" or self.scored.confident(FIRST[attack])
+            else "log-probabilities are not shown: w_p counts as 0",
         )
 
     def comparisons(self) -> Iterable[Comparison]:

@@ -26,10 +26,11 @@ from vestige.audits.membership.evidence import Table
 from vestige.audits.membership.settings import GRAY_ONLY, SETS, Attack, MembershipSettings, QuestionSet
 from vestige.runs.plan import generator
 
-__all__ = ["Scored", "folds_of"]
+__all__ = ["FIRST", "Scored", "folds_of"]
 
 Floats = NDArray[np.float64]
 FIRST: dict[Attack, QuestionSet] = {a: sets[0] for a, sets in SETS.items()}
+"""The question set whose replies an attack judges."""
 
 
 def folds_of(users: int, wanted: int, seed: int) -> NDArray[np.int64]:
@@ -151,11 +152,15 @@ class Scored:
         asked = ~np.isnan(self._asked(name))
         if not asked.any():
             return "no valid question could be made"
-        if setting in ("gray", "white") and np.isnan(self.confidence(name)[asked]).all():
+        if setting == "gray" and not self.confident(name):
             return "the agent shows no log-probabilities"
         if setting == "white" and np.isnan(self.table.sets[name].found[asked]).all():
             return "the agent does not show what it retrieves"
         return ""
+
+    def confident(self, name: QuestionSet) -> bool:
+        """Whether any reply came with log-probabilities."""
+        return bool(np.isfinite(self.confidence(name)).any())
 
     def _asked(self, name: QuestionSet) -> Floats:
         if name == "yes_no":
@@ -193,6 +198,8 @@ class Scored:
         if attack == "reference":
             r, without = self.judged("naive"), self.judged("absent")
             return terms.reference(r[:, 0], without[:, 0], p[:, 0], self.confidence("absent")[:, 0])
+        if not self.confident(name):  # white alone: its gray term is left out, and the result says so
+            p, w = np.zeros_like(p), Weights(r=w.r, p=0.0, m=w.m)
         r = self.table.sets[name].terms["a"] if attack == "ia" else self.judged(name)
         m = self.nearest(name, units) if setting == "white" else None
         score = terms.interrogated if attack == "ia" else terms.recalled
