@@ -40,7 +40,7 @@ def test_prose_in_the_place_of_a_choice_is_no_evidence(
     (collapse,) = found.rule("collapse")
     assert (found.verdict, collapse.outcome) == ("unassessable", "unassessable")
     for arm in arms:
-        assert f"{arm}: 12 of 12 choices could not be read" in collapse.reason
+        assert f"{arm}: 16 of 16 choices could not be read" in collapse.reason
 
 
 @on_some_seeds

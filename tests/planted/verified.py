@@ -45,13 +45,13 @@ BOTH: dict[str, Any] = {"claims": ("non_use", "erasure")}
 
 ACTING: dict[str, Any] = {
     **SMALL,
-    "pairs": 12,
+    "pairs": 16,
     "targets": ("nonce", "preference"),
     "leakage_bound": 0.25,
     "utility_margin": 0.2,
     "margin": 0.2,
 }
-"""The same with decisions, for which twelve pairs are the fewest."""
+"""The same with decisions, for which fourteen pairs are the fewest; a multiple of four is balanced."""
 
 REFERENCE: dict[str, Any] = {**SMALL, "pairs": 20, "utility_margin": 0.2}
 """For the reference agent, which does not answer every other fact: fewer pairs could not tell that none is lost."""

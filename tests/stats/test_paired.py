@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from statsmodels.stats.weightstats import ttost_paired
 
 from vestige.stats import clopper_pearson, equivalence, tango_interval
@@ -38,7 +39,10 @@ def test_binary_pairs_go_by_tangos_interval(pairs, margin, alpha):
     n01 = int(((1 - a) * b).sum())
     interval = tango_interval(n11, n10, n01, len(a) - n11 - n10 - n01, confidence=1 - 2 * alpha)
     assert (result.method, result.interval, result.n) == ("tango", interval, len(a))
-    assert result.equivalent == (-margin < interval.low and interval.high < margin)
+    inside = -margin < interval.low and interval.high < margin
+    exact = binom.cdf(abs(n10 - n01), len(a), margin)
+    assert result.equivalent == (inside and exact < alpha)
+    assert result.p_value >= exact * (1 - 1e-12)
     assert result.outside == (interval.low > margin or interval.high < -margin)
     assert 0 < result.p_value <= 1
     assert result.equivalent == (result.p_value < alpha)
@@ -59,8 +63,10 @@ def test_no_discordant_pair_is_neither_zero_nor_nan():
     result = equivalence(one, one, margin=0.1)
     assert result.equivalent and 0 < result.p_value < 0.05
     assert result.interval.high == pytest.approx(0.0431, abs=5e-5)
-    assert not equivalence(one[:24], one[:24], margin=0.1).equivalent
-    assert equivalence(one[:25], one[:25], margin=0.1).equivalent
+    few = equivalence(one[:28], one[:28], margin=0.1)
+    assert few.interval.high < 0.1 and not few.equivalent and not few.outside and few.assessable
+    assert few.p_value == pytest.approx(0.9**28, rel=1e-12)
+    assert equivalence(one[:29], one[:29], margin=0.1).equivalent
 
 
 def test_a_billionfold_certainty_is_still_not_zero():

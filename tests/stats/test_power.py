@@ -22,7 +22,8 @@ SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "interval
 
 
 @pytest.mark.parametrize(
-    "n, margin, p10, p01", [(25, 0.1, 0.02, 0.02), (18, 0.2, 0.2, 0.0), (30, 0.15, 0.1, 0.05)]
+    "n, margin, p10, p01",
+    [(29, 0.1, 0.02, 0.02), (46, 0.1, 0.03, 0.02), (18, 0.2, 0.2, 0.0), (30, 0.15, 0.1, 0.05)],
 )
 def test_power_is_the_weight_of_all_tables_that_the_test_itself_passes(n, margin, p10, p01):
     weight = 0.0
@@ -37,14 +38,15 @@ def test_power_is_the_weight_of_all_tables_that_the_test_itself_passes(n, margin
 
 
 def test_power_at_its_ends():
-    assert equivalence_power(25, 0.1, 0.0) == 1
-    assert equivalence_power(24, 0.1, 0.0) == 0
+    assert equivalence_power(29, 0.1, 0.0) == 1
+    assert equivalence_power(28, 0.1, 0.0) == 0
     assert equivalence_power(60, 0.1, 1.0) < 1e-6
-    # the largest n of one-sided zero events, as a check from elsewhere: only no discordant pair passes at n = 25
-    assert equivalence_power(25, 0.1, 0.1, difference=0.1) == pytest.approx(0.9**25)
+    # the largest n of one-sided zero events, as a check from elsewhere: only no discordant pair passes at n = 29
+    assert equivalence_power(29, 0.1, 0.1, difference=0.1) == pytest.approx(0.9**29)
+    assert 0.9**29 < 0.05 < 0.9**28
 
 
-@pytest.mark.parametrize("discordance, pairs", [(0.0, 25), (0.05, 69), (0.1, 104), (0.2, 178)])
+@pytest.mark.parametrize("discordance, pairs", [(0.0, 29), (0.05, 69), (0.1, 104), (0.2, 178)])
 def test_pairs_for_eighty_percent_power(discordance, pairs):
     assert pairs_for_equivalence(0.1, discordance=discordance) == pairs
     powers = [equivalence_power(n, 0.1, discordance) for n in range(pairs - 1, pairs + pairs // 4)]
@@ -69,16 +71,28 @@ def test_beyond_what_is_counted_the_approximation_goes_on_where_counting_stopped
 @pytest.mark.parametrize(
     "first, last, size, n", [(20, 29, 0.0718, 25), (30, 99, 0.0678, 42), (100, 200, 0.0587, 138)]
 )
-def test_the_worst_size_at_a_margin_of_a_tenth(first, last, size, n):
-    worst, where, q = SCRIPT["worst_of_range"](SCRIPT["worst_size"], first, last, 0.1)
+def test_the_interval_alone_would_err_too_often_at_a_margin_of_a_tenth(first, last, size, n):
+    worst, where, q = SCRIPT["worst_of_range"](SCRIPT["worst_size_alone"], first, last, 0.1)
     assert worst == pytest.approx(size, abs=5e-5)
     # it is where no pair at all disagrees in the other direction
     assert (where, q) == (n, 0)
 
 
-@pytest.mark.parametrize("n, most", [(20, 0.07), (30, 0.06), (40, 0.06), (50, 0.06), (60, 0.06), (100, 0.06)])
-def test_the_size_at_round_numbers_of_pairs(n, most):
-    assert SCRIPT["worst_size"](n, 0.1)[0] <= most
+@pytest.mark.parametrize("margin", SCRIPT["MARGINS"])
+@pytest.mark.parametrize("first, last, most", [(20, 29, 0.07), (30, 99, 0.06), (100, 200, 0.06)])
+def test_the_size_over_every_number_of_pairs(margin, first, last, most):
+    worst, _, _ = SCRIPT["worst_of_range"](SCRIPT["worst_size"], first, last, margin)
+    assert worst <= most
+
+
+@pytest.mark.parametrize("n, margin", [(52, 0.05), (25, 0.1), (42, 0.1), (48, 0.2), (118, 0.2)])
+def test_the_size_holds_on_a_fine_grid_and_for_either_sign(n, margin):
+    grid = np.linspace(0, (1 - margin) / 2, 601)
+    for sign in (1, -1):
+        sizes = [
+            equivalence_power(n, margin, min(1.0, margin + 2 * q), difference=sign * margin) for q in grid
+        ]
+        assert max(sizes) <= 0.06
 
 
 def test_the_grid_of_the_nuisance_parameter_is_fine_enough():
@@ -130,7 +144,7 @@ def test_the_fewest_pairs_are_where_each_criterion_is_first_met(margin, bound, s
         for n in (pairs, max(1, pairs - 1)):
             reach = at(n)
             assert reach.leakage == (reach.leakage_upper <= bound * (1 + 1e-12))
-            assert reach.equivalence == (reach.residual.high < margin)
+            assert reach.equivalence == (reach.residual.high < margin and (1 - margin) ** n < alpha)
             assert reach.sensitivity == (reach.sensitivity_lower >= sensitivity * (1 - 1e-12))
 
 

@@ -229,6 +229,18 @@ def test_of_a_preference_decisions_decide() -> None:
     assert "too wide" in some.rules[some.decided_by].reason
 
 
+def test_an_interval_inside_the_margin_is_not_enough_where_the_exact_test_disagrees() -> None:
+    few: dict[str, Any] = {"targets": ("nonce", "preference"), "leakage_bound": 0.2}
+    claim = claim_of(28, [f for i in range(28) for f in acting(i)], **few)
+    assert (claim.verdict, decided(claim)) == ("unassessable", "residual")
+    (residual,) = [t.residual for t in claim.targets if t.residual is not None]
+    assert residual.interval[1] < 0.1 and residual.position == "straddles"
+    assert residual.reason.endswith("which must agree (p = 0.0523)")  # 0.9^28
+    assert "too wide" not in claim.rules[claim.decided_by].reason
+    more = claim_of(29, [f for i in range(29) for f in acting(i)], **few)
+    assert more.verdict == "limited_evidence"
+
+
 def test_an_influence_fails_with_no_literal_leak_at_all() -> None:
     found = [f for i in range(100) for f in acting(i, removed=True)]
     result = result_of(100, found, targets=("nonce", "preference"))

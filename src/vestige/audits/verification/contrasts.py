@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -113,13 +113,17 @@ class Contrast:
     method: str
     reason: str = ""
     """Why nothing can be concluded; empty where something can."""
+    refused: bool = False
+    """An interval lies inside the margin it was tested with, yet the exact test does not agree."""
 
     def within(self, margin: float) -> Literal["inside", "outside", "straddles", "not_assessable"]:
-        """Where the guarded interval lies: inside (−margin, margin), wholly outside [−margin, margin], or neither."""
+        """Where the guarded interval lies: inside (−margin, margin), which counts only where the exact test
+        agrees; wholly outside [−margin, margin]; or neither.
+        """
         if self.reason:
             return "not_assessable"
         low, high = self.guarded
-        if -margin < low and high < margin:
+        if not self.refused and -margin < low and high < margin:
             return "inside"
         return "outside" if low > margin or high < -margin else "straddles"
 
@@ -146,14 +150,17 @@ def contrast(
     first, second = [a[p] for p in kept], [b[p] for p in kept]
     seen = _interval(first, second, pairs.labels(kept), settings, margin)
     if not lost:
-        return Contrast(*seen[:3], seen[2], *seen[3:])
+        return seen
     labels = pairs.labels([*kept, *lost])
     ones, zeros = [1.0] * len(lost), [0.0] * len(lost)
     upper = _interval([*first, *ones], [*second, *zeros], labels, settings, margin)
     lower = _interval([*first, *zeros], [*second, *ones], labels, settings, margin)
     # A t interval can move away from an outlier it is given; no limit may gain by a lost pair.
-    guarded = (min(lower[2][0], seen[2][0]), max(upper[2][1], seen[2][1]))
-    return Contrast(*seen[:3], guarded, *seen[3:])
+    guarded = (
+        min(lower.interval[0], seen.interval[0]),
+        max(upper.interval[1], seen.interval[1]),
+    )
+    return replace(seen, guarded=guarded, refused=seen.refused or upper.refused or lower.refused)
 
 
 def _interval(
@@ -162,7 +169,7 @@ def _interval(
     clusters: list[str] | None,
     settings: VerificationSettings,
     margin: float,
-) -> tuple[float, int, Bounds, float | None, str, str]:
+) -> Contrast:
     if settings.observer.stopping == "mixture":
         values = np.asarray(a) - np.asarray(b)
         if clusters is not None:
@@ -170,11 +177,13 @@ def _interval(
                 [values[[c == name for c in clusters]].mean() for name in sorted(set(clusters))]
             )
         found = difference_sequence(values, 2 * settings.alpha)
-        return float(values.mean()), len(values), (found.low, found.high), None, "sequence", ""
+        interval = (found.low, found.high)
+        return Contrast(float(values.mean()), len(values), interval, interval, None, "sequence")
     test = equivalence(a, b, margin=margin, alpha=settings.alpha, clusters=clusters)
     method = "t over clusters" if clusters is not None and test.method != "tango" else test.method
     interval = (test.interval.low, test.interval.high)
-    return test.estimate, test.n, interval, test.p_value, method, test.reason
+    refused = not test.reason and not test.equivalent and -margin < interval[0] and interval[1] < margin
+    return Contrast(test.estimate, test.n, interval, interval, test.p_value, method, test.reason, refused)
 
 
 def bootstrap_beside(

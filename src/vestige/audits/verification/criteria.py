@@ -11,6 +11,7 @@ from typing import Literal
 
 from vestige.audits.verification.case import Case, counted, utility_values
 from vestige.audits.verification.contrasts import contrast, lower_limit, upper_limit
+from vestige.audits.verification.residual import TOO_FEW
 from vestige.audits.verification.results import Residual, RuleOutcome
 from vestige.audits.verification.settings import EXPOSED, Condition, TargetKind
 from vestige.audits.verification.tally import Sighting
@@ -356,7 +357,9 @@ def _residual(case: Case, residual: Residual | None) -> RuleOutcome:
         case "outside":
             return _rule(4, "residual", "fails", f"{reason}: wholly outside", target="preference")
         case "straddles":
-            return _rule(4, "residual", "unassessable", f"{reason}: too wide", more, "preference")
+            if TOO_FEW not in residual.reason:
+                reason += ": too wide"
+            return _rule(4, "residual", "unassessable", reason, more, "preference")
         case _:
             return _rule(4, "residual", "unassessable", reason, more, "preference")
 

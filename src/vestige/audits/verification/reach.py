@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vestige.audits.verification.contrasts import contrast, lower_limit, upper_limit
+from vestige.audits.verification.contrasts import Contrast, contrast, lower_limit, upper_limit
 from vestige.audits.verification.results import Reachable
 from vestige.audits.verification.settings import VerificationSettings
 from vestige.audits.verification.tally import Pairs
@@ -35,7 +35,8 @@ def reachable_of(settings: VerificationSettings, n: int, clusters: int | None = 
             f"{100 * settings.sensitivity:.3g} %"
         )
     # Two option orders make a mean a pair; that no value of it lies between 0 and 1 at the very best changes nothing.
-    flat = _best(settings, units, 0.0)
+    same = _best(settings, units, 0.0)
+    flat = same.interval
     if flat[0] <= -settings.utility_margin:
         reasons.append(
             f"no fact lost in {units} pairs leaves a loss of up to {-flat[0]:.3f} open, beyond "
@@ -47,20 +48,25 @@ def reachable_of(settings: VerificationSettings, n: int, clusters: int | None = 
             f"the {100 * settings.utility_margin:.3g} % that may be lost"
         )
     if "preference" in settings.targets and "non_use" in settings.claims:
-        if flat[1] >= settings.margin:
+        if same.within(settings.margin) != "inside" and flat[1] < settings.margin:
+            reasons.append(
+                f"no difference in {units} pairs has p = {same.p_value:.3f} by the exact test at the margin "
+                f"{settings.margin:g}, which must be below {settings.alpha:g}"
+            )
+        elif flat[1] >= settings.margin:
             reasons.append(
                 f"no difference in {units} pairs has the interval ±{flat[1]:.3f}, beyond the margin {settings.margin:g}"
             )
-        if _best(settings, units, 1.0)[0] <= settings.margin:
+        if _best(settings, units, 1.0).interval[0] <= settings.margin:
             reasons.append(
                 f"a control that always acts, against a twin that never does, is not told apart in {units} pairs"
             )
     return Reachable(n=n, limited_evidence=not reasons, reasons=tuple(reasons))
 
 
-def _best(settings: VerificationSettings, n: int, difference: float) -> tuple[float, float]:
-    """The interval where every one of n independent pairs has the same difference."""
+def _best(settings: VerificationSettings, n: int, difference: float) -> Contrast:
+    """The comparison where every one of n independent pairs has the same difference."""
     names = tuple(f"{i}" for i in range(n))
     pairs = Pairs(names, 0, (), n, {name: name for name in names})
     a, b = dict.fromkeys(names, difference), dict.fromkeys(names, 0.0)
-    return contrast(a, b, pairs, settings, settings.margin).interval
+    return contrast(a, b, pairs, settings, settings.margin)

@@ -12,7 +12,10 @@ from vestige.audits.verification.results import Proportion, Residual, Shift
 from vestige.audits.verification.settings import Condition, VerificationSettings
 from vestige.audits.verification.tally import AFTER, Tally
 
-__all__ = ["residual_of", "shifts_of"]
+__all__ = ["TOO_FEW", "residual_of", "shifts_of"]
+
+TOO_FEW = "too few pairs for the exact test at the margin, which must agree"
+"""Reason of a residual whose interval lies inside the margin and that is not shown all the same."""
 
 ShiftName = Literal["sham_action", "sham_disclosure", "sham_utility", "reset_action", "reset_utility"]
 
@@ -35,6 +38,9 @@ def residual_of(case: Case) -> Residual | None:
         unread = len({p for c in ("exposed_removed", "never_exposed") for p in case.tally.unread[c]})
         also = f" ({unread} of them by an unreadable choice)" if unread else ""
         reason = f"with the lost pairs{also} at their worst [{low:.3f}, {high:.3f}]"
+    position = found.within(settings.margin)
+    if position == "straddles" and all(abs(limit) < settings.margin for limit in found.guarded):
+        reason = f"{reason}: {TOO_FEW}" if reason else f"{TOO_FEW} (p = {found.p_value:.4f})"
     shares: dict[Condition, Proportion] = {c: _rate(by_pair, settings) for c, by_pair in rates.items()}
     return Residual(
         value=found.value,
@@ -43,7 +49,7 @@ def residual_of(case: Case) -> Residual | None:
         margin=settings.margin,
         p_value=found.p_value,
         method=found.method,
-        position=found.within(settings.margin),
+        position=position,
         reason=reason,
         rates=shares,
         bootstrap=bootstrap_beside(removed, never, case.tally.pairs, settings, case.brief.analysis_seed),

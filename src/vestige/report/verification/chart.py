@@ -19,7 +19,7 @@ __all__ = ["residual_drawing"]
 READINGS = {
     "inside": ("inside the margin", palette.LEVELS[2], "o"),
     "outside": ("wholly outside the margin", palette.LEVELS[0], "X"),
-    "straddles": ("crosses the margin: too wide to decide", palette.LEVELS[4], "D"),
+    "straddles": ("not told apart from the margin: too few pairs to decide", palette.LEVELS[4], "D"),
     "not_assessable": ("cannot be assessed", palette.MUTED, "s"),
 }
 
