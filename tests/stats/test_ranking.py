@@ -1,21 +1,22 @@
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 from sklearn.metrics import roc_curve as sklearn_curve
 
 from vestige.stats import (
     accuracy_at_fpr,
-    auc_comparison,
-    auc_interval,
     clopper_pearson,
     negatives_needed,
     operating_point,
     pr_auc,
+    pr_curve,
     roc_auc,
     roc_curve,
     tpr_at_fpr,
@@ -70,55 +71,59 @@ def test_the_auc_is_the_rank_sum(rows: list[tuple[float, bool]]) -> None:
     assert roc_auc(x, y) == pytest.approx(u / (y.sum() * (~y).sum()))
 
 
-def test_delong_is_its_own_definition() -> None:
-    """The structural components by their definition, without ranks."""
-    rng = np.random.default_rng(7)
-    y = rng.random(60) < 0.4
-    a, b = np.round(rng.normal(size=60) + y, 1), np.round(rng.normal(size=60) + 0.5 * y, 1)
-
-    def components(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        better = (x[y][:, None] > x[~y][None, :]) + 0.5 * (x[y][:, None] == x[~y][None, :])
-        return better.mean(axis=1), better.mean(axis=0)
-
-    (a1, a0), (b1, b0) = components(a), components(b)
-    spread = np.cov(a1, b1) / y.sum() + np.cov(a0, b0) / (~y).sum()
-    error = np.sqrt(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1])
-    difference, interval, p_value = auc_comparison(a, b, y)
-    assert difference == pytest.approx(roc_auc(a, y) - roc_auc(b, y))
-    assert interval.high - interval.low == pytest.approx(2 * 1.959963985 * error)
-    assert 0 < p_value < 1
-    assert auc_comparison(a, a, y)[2] == 1.0
-
-
-def test_permuted_labels_cover_one_half_at_the_nominal_rate() -> None:
-    rng = np.random.default_rng(11)
-    x = np.round(rng.normal(size=120), 1)
-    y = np.arange(120) < 60
-    runs = 2000
-    held = 0
-    for _ in range(runs):
-        low, high = auc_interval(x, rng.permutation(y))
-        held += low <= 0.5 <= high
-    # three standard errors of the simulation: 0.0146
-    assert held / runs == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / runs))
+def test_curves_hold_every_threshold_and_corners_draw_the_same_line() -> None:
+    rng = np.random.default_rng(2)
+    y = rng.random(3000) < 0.4
+    x = np.round(rng.normal(size=3000) + y, 2)
+    curve, line = roc_curve(x, y), roc_curve(x, y).corners()
+    assert len(curve.thresholds) == len(np.unique(x)) + 1
+    assert len(line.fpr) < len(curve.fpr)
+    assert np.interp(curve.fpr[1:-1], line.fpr, line.tpr) == pytest.approx(
+        np.interp(curve.fpr[1:-1], curve.fpr, curve.tpr), abs=1e-12
+    )
+    assert np.dot(np.diff(line.fpr), (line.tpr[1:] + line.tpr[:-1]) / 2) == pytest.approx(
+        roc_auc(x, y), abs=1e-12
+    )
+    fpr, _, _ = sklearn_curve(y, x, drop_intermediate=True)
+    assert len(line.fpr) <= len(fpr)
+    precision, recall, thresholds = precision_recall_curve(y, x)
+    found = pr_curve(x, y)
+    assert found.recall[::-1] == pytest.approx(recall[:-1])
+    assert found.precision[::-1] == pytest.approx(precision[:-1])
+    assert (found.thresholds[::-1] == thresholds).all()
 
 
-def test_a_perfect_ranking_has_an_interval_too() -> None:
-    low, high = auc_interval([3, 2, 1, 0], [1, 1, 0, 0])
-    assert (low, high) == (clopper_pearson(2, 2).low, 1.0)
+def test_a_rate_is_refused_with_the_number_of_negatives_that_it_needs() -> None:
+    assert operating_point(SCORES, LABELS, 0.01).refused == (
+        "4 negatives: a false positive rate of 0.01 needs 100"
+    )
+    assert operating_point(SCORES, LABELS, 0.25).refused == ""
+    assert "cannot be told from any number" in operating_point(SCORES, LABELS, 0.0).refused
+
+
+def test_a_million_scores_take_less_than_two_seconds() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=10**6), rng.random(10**6) < 0.5
+    started = time.process_time()
+    roc_auc(x, y), pr_auc(x, y), tpr_at_fpr(x, y, 0.01)
+    assert time.process_time() - started < 2.0
 
 
 @pytest.mark.parametrize(
     "scores, labels, words",
     [
         ([1, 2], [1, 1], "of one class"),
-        ([1, np.nan], [1, 0], "1 scores are no finite numbers"),
+        ([1, np.nan], [1, 0], "1 of 2 scores are no finite numbers"),
+        ([1, np.inf, 2], [1, 0, 1], "1 of 3 scores are no finite numbers"),
+        ([], [], "no candidates"),
         ([1, 2, 3], [1, 0], "one label a score"),
-        ([1, 2], [1, 2], "labels other than 0 and 1"),
+        ([[1, 2]], [[1, 0]], "one label a score"),
+        ([1, 2], [1, 2], "label 2: expected 1"),
+        ([1, 2], [1, -1], "label -1: expected 1"),
     ],
 )
 def test_mistakes_are_told(scores: list[float], labels: list[int], words: str) -> None:
-    for metric in (roc_auc, pr_auc, roc_curve, lambda x, y: tpr_at_fpr(x, y, 0.1)):
+    for metric in (roc_auc, pr_auc, roc_curve, pr_curve, lambda x, y: tpr_at_fpr(x, y, 0.1)):
         with pytest.raises(ValueError, match=words):
             metric(scores, labels)
     with pytest.raises(ValueError, match="expected a rate"):

@@ -1,4 +1,4 @@
-"""Intervals, equivalence, sequences, power, resampling, areas, agreement: what results are computed with.
+"""Intervals, equivalence, sequences, power, resampling, ranking, areas, agreement: what results are computed with.
 
 Names are handed out lazily, so that importing the package costs nothing until a number is needed.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vestige.stats.agreement import cohen_kappa
+    from vestige.stats.delong import auc_comparison, auc_interval
     from vestige.stats.frontier import frontier_steps, privacy_utility_auc
     from vestige.stats.intervals import (
         Interval,
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     )
     from vestige.stats.ranking import (
         OperatingPoint,
+        PrCurve,
         RocCurve,
         accuracy_at_fpr,
-        auc_comparison,
-        auc_interval,
         negatives_needed,
         operating_point,
         pr_auc,
+        pr_curve,
         roc_auc,
         roc_curve,
         tpr_at_fpr,
@@ -47,6 +48,7 @@ __all__ = [
     "Equivalence",
     "Interval",
     "OperatingPoint",
+    "PrCurve",
     "Reach",
     "RocCurve",
     "accuracy_at_fpr",
@@ -67,6 +69,7 @@ __all__ = [
     "pairs_for_equivalence",
     "percentile_interval",
     "pr_auc",
+    "pr_curve",
     "privacy_utility_auc",
     "rate_sequence",
     "reachable",
@@ -82,11 +85,12 @@ _HOME = {
     "Equivalence": "paired",
     "Interval": "intervals",
     "OperatingPoint": "ranking",
+    "PrCurve": "ranking",
     "Reach": "power",
     "RocCurve": "ranking",
     "accuracy_at_fpr": "ranking",
-    "auc_comparison": "ranking",
-    "auc_interval": "ranking",
+    "auc_comparison": "delong",
+    "auc_interval": "delong",
     "bootstrap": "resampling",
     "clopper_pearson": "intervals",
     "cohen_kappa": "agreement",
@@ -102,6 +106,7 @@ _HOME = {
     "pairs_for_equivalence": "power",
     "percentile_interval": "resampling",
     "pr_auc": "ranking",
+    "pr_curve": "ranking",
     "privacy_utility_auc": "frontier",
     "rate_sequence": "sequential",
     "reachable": "power",

@@ -1,17 +1,17 @@
-"""ROC-AUC of candidates that come in groups, such as users: by group, and resampled by whole groups."""
+"""Metrics of candidates that come in groups, such as users: by group, and resampled by whole groups."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vestige.stats.intervals import Interval, check_confidence
-from vestige.stats.ranking import roc_auc
+from vestige.stats.ranking import check_ranking, roc_auc
 
-__all__ = ["FEWEST_GROUPS", "auc_draws", "group_aucs", "t_interval"]
+__all__ = ["FEWEST_GROUPS", "auc_draws", "group_aucs", "metric_draws", "t_interval"]
 
 Floats = NDArray[np.float64]
 
@@ -68,23 +68,79 @@ def auc_draws(
 
     Returns:
         Shape (n_resamples, len(scores)); NaN in a draw without one of the classes.
+
+    Raises:
+        ValueError: See `roc_auc`.
     """
-    y = np.asarray(labels, dtype=bool)
-    names, index = np.unique(np.asarray(groups), return_inverse=True)
-    count = len(names)
+    columns, y, index, count = _design(scores, labels, groups)
     positives = np.bincount(index[y], minlength=count).astype(np.float64)
     negatives = np.bincount(index[~y], minlength=count).astype(np.float64)
-    rng = np.random.default_rng(seed)
-    picks = rng.integers(0, count, size=(n_resamples, count))
+    picks = _picks(count, n_resamples, seed)
     weights = np.zeros((n_resamples, count))
     np.add.at(weights, (np.arange(n_resamples)[:, None], picks), 1.0)
     pairs = (weights @ positives) * (weights @ negatives)
     out = np.empty((n_resamples, len(scores)))
-    for k, values in enumerate(scores):
-        wins = _wins(np.asarray(values, dtype=np.float64), y, index, count)
+    for k, values in enumerate(columns):
+        wins = _wins(values, y, index, count)
         with np.errstate(invalid="ignore", divide="ignore"):
             out[:, k] = np.einsum("bu,uv,bv->b", weights, wins, weights, optimize=True) / pairs
     return out
+
+
+def metric_draws(
+    metric: Callable[[Floats, NDArray[np.bool_]], float],
+    scores: Sequence[ArrayLike],
+    labels: ArrayLike,
+    groups: ArrayLike,
+    *,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> Floats:
+    """Any metric of a ranking in resamples of whole groups, the same draws as `auc_draws` for every score.
+
+    A paired bootstrap of two attacks is the difference of their columns: both are computed on the same users in every
+    draw. It sorts each resample; `auc_draws` is much faster for the ROC-AUC.
+
+    Args:
+        metric: Of scores and labels, such as `pr_auc`.
+        scores: One or more scores of the same candidates.
+        labels: True for members.
+        groups: A label for each candidate.
+        n_resamples: Draws.
+        seed: Of the draws.
+
+    Returns:
+        Shape (n_resamples, len(scores)); NaN in a draw without one of the classes.
+
+    Raises:
+        ValueError: See `roc_auc`.
+    """
+    columns, y, index, count = _design(scores, labels, groups)
+    rows = np.split(np.argsort(index, kind="stable"), np.cumsum(np.bincount(index, minlength=count))[:-1])
+    out = np.full((n_resamples, len(columns)), np.nan)
+    for draw, chosen in enumerate(_picks(count, n_resamples, seed)):
+        drawn = np.concatenate([rows[g] for g in chosen])
+        own = y[drawn]
+        if own.any() and not own.all():
+            out[draw] = [metric(values[drawn], own) for values in columns]
+    return out
+
+
+def _design(
+    scores: Sequence[ArrayLike], labels: ArrayLike, groups: ArrayLike
+) -> tuple[list[Floats], NDArray[np.bool_], NDArray[np.intp], int]:
+    """(scores, labels, number of each candidate's group in the order of their sorted names, how many groups)."""
+    checked = [check_ranking(values, labels) for values in scores]
+    names, index = np.unique(np.asarray(groups), return_inverse=True)
+    if not checked or len(index) != len(checked[0][1]):
+        raise ValueError(
+            f"{len(checked)} scores, {len(index)} groups: expected a score, and a group a candidate"
+        )
+    return [values for values, _ in checked], checked[0][1], index, len(names)
+
+
+def _picks(count: int, n_resamples: int, seed: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).integers(0, count, size=(n_resamples, count))
 
 
 def _wins(scores: Floats, labels: NDArray[np.bool_], index: NDArray[np.intp], count: int) -> Floats:

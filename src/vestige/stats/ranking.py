@@ -1,4 +1,4 @@
-"""How well a score tells members from others: ROC-AUC, average precision, true positive rates at low false positive rates.
+"""How well a score tells members from others: ROC-AUC, average precision, true positives at few false positives.
 
 Labels are True (1) for members, the positives; higher scores speak for membership. Everything is computed on all
 thresholds, without interpolation, and equal scores are one threshold.
@@ -12,17 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vestige.stats.intervals import Interval, check_confidence, clopper_pearson
+from vestige.stats.intervals import Interval, clopper_pearson
 
 __all__ = [
     "OperatingPoint",
+    "PrCurve",
     "RocCurve",
     "accuracy_at_fpr",
-    "auc_comparison",
-    "auc_interval",
+    "check_ranking",
+    "midranks",
     "negatives_needed",
     "operating_point",
     "pr_auc",
+    "pr_curve",
     "roc_auc",
     "roc_curve",
     "tpr_at_fpr",
@@ -43,11 +45,32 @@ class RocCurve:
     thresholds: Floats
     """Scores from here on are called members; the first is +inf."""
 
+    def corners(self) -> RocCurve:
+        """The same line without the points within its straight parts: to draw it, not to read a TPR from it."""
+        positives, negatives = np.diff(self.tpr), np.diff(self.fpr)
+        straight = np.isclose(
+            positives[1:] * negatives[:-1], positives[:-1] * negatives[1:], rtol=1e-9, atol=0.0
+        )
+        kept = np.r_[True, ~straight, True]
+        return RocCurve(self.fpr[kept], self.tpr[kept], self.thresholds[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class PrCurve:
+    """One point a distinct score, the highest first; between two points nothing is known, so draw steps."""
+
+    recall: Floats
+    precision: Floats
+    thresholds: Floats
+    """Scores from here on are called members."""
+
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
     """The largest set of candidates that keeps a false positive rate."""
 
+    target: float
+    """False positive rate asked for."""
     tpr: float
     fpr: float
     """Achieved, at most the target."""
@@ -63,6 +86,18 @@ class OperatingPoint:
         """(TPR + 1 − FPR) / 2: of as many members as others."""
         return (self.tpr + 1.0 - self.fpr) / 2.0
 
+    @property
+    def refused(self) -> str:
+        """Why the TPR is not to be reported: fewer than 1 / target negatives; empty where there are enough."""
+        if self.target > 0.0 and self.negatives >= negatives_needed(self.target):
+            return ""
+        needs = (
+            f"needs {negatives_needed(self.target)}"
+            if self.target > 0.0
+            else "cannot be told from any number"
+        )
+        return f"{self.negatives} negatives: a false positive rate of {self.target:g} {needs}"
+
 
 def roc_auc(scores: ArrayLike, labels: ArrayLike) -> float:
     """Probability that a member scores higher than another, ties counting one half.
@@ -70,8 +105,8 @@ def roc_auc(scores: ArrayLike, labels: ArrayLike) -> float:
     Raises:
         ValueError: A score is not a finite number, the lengths differ, or one of the two classes is missing.
     """
-    s, y = _checked(scores, labels)
-    ranks = _midranks(s)
+    s, y = check_ranking(scores, labels)
+    ranks = midranks(s)
     n1 = int(y.sum())
     n0 = len(y) - n1
     return float((ranks[y].sum() - n1 * (n1 + 1) / 2.0) / (n1 * n0))
@@ -83,7 +118,7 @@ def roc_curve(scores: ArrayLike, labels: ArrayLike) -> RocCurve:
     Raises:
         ValueError: See `roc_auc`.
     """
-    s, y = _checked(scores, labels)
+    s, y = check_ranking(scores, labels)
     tp, fp, thresholds = _counts(s, y)
     return RocCurve(
         fpr=np.r_[0.0, fp / fp[-1]], tpr=np.r_[0.0, tp / tp[-1]], thresholds=np.r_[np.inf, thresholds]
@@ -96,11 +131,20 @@ def pr_auc(scores: ArrayLike, labels: ArrayLike) -> float:
     Raises:
         ValueError: See `roc_auc`.
     """
-    s, y = _checked(scores, labels)
+    s, y = check_ranking(scores, labels)
     tp, fp, _ = _counts(s, y)
-    precision = tp / (tp + fp)
-    gained = np.diff(np.r_[0.0, tp]) / tp[-1]
-    return float((precision * gained).sum())
+    gained = np.diff(tp, prepend=0.0) / tp[-1]
+    return float((tp / (tp + fp) * gained).sum())
+
+
+def pr_curve(scores: ArrayLike, labels: ArrayLike) -> PrCurve:
+    """Precision and recall at every threshold.
+
+    Raises:
+        ValueError: See `roc_auc`.
+    """
+    tp, fp, thresholds = _counts(*check_ranking(scores, labels))
+    return PrCurve(recall=tp / tp[-1], precision=tp / (tp + fp), thresholds=thresholds)
 
 
 def operating_point(
@@ -108,18 +152,22 @@ def operating_point(
 ) -> OperatingPoint:
     """The largest set with at most floor(fpr · N + 1e-9) false positives among the N negatives.
 
+    A group of equal scores is taken whole or not at all: where more others than allowed share the top score, the TPR is
+    0, however many members are among them.
+
     Raises:
         ValueError: See `roc_auc`; or `fpr` is not between 0 and 1.
     """
     if not 0.0 <= fpr <= 1.0:
         raise ValueError(f"{fpr=}: expected a rate between 0 and 1, such as 0.01")
-    s, y = _checked(scores, labels)
+    s, y = check_ranking(scores, labels)
     tp, fp, thresholds = _counts(s, y)
     negatives = int(fp[-1])
     allowed = math.floor(fpr * negatives + _SLACK)
     last = int(np.searchsorted(fp, allowed, side="right")) - 1
     false, true = (int(fp[last]), int(tp[last])) if last >= 0 else (0, 0)
     return OperatingPoint(
+        target=float(fpr),
         tpr=true / int(tp[-1]),
         fpr=false / negatives,
         fpr_interval=clopper_pearson(false, negatives, confidence),
@@ -158,81 +206,9 @@ def negatives_needed(fpr: float) -> int:
     return math.ceil(1.0 / fpr - _SLACK)
 
 
-def auc_interval(scores: ArrayLike, labels: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Interval of the ROC-AUC for independent candidates: DeLong's variance on the logit scale.
-
-    Where the variance is 0 (all members above all others, or the like), the interval is that of the rank sum's most
-    extreme outcome: an exact bound on a proportion, with the smaller class as its trials (ours, wide).
-
-    Raises:
-        ValueError: See `roc_auc`; or the confidence is out of range.
-    """
-    from scipy.special import expit, logit, ndtri
-
-    s, y = _checked(scores, labels)
-    z = float(ndtri((1.0 + check_confidence(confidence)) / 2.0))
-    auc, covariance = _delong([s], y)
-    value, error = float(auc[0]), math.sqrt(max(0.0, float(covariance[0, 0])))
-    smaller = min(int(y.sum()), int((~y).sum()))
-    if error == 0.0 or value in (0.0, 1.0):
-        events = round(value * smaller)
-        return clopper_pearson(events, smaller, confidence)
-    half = z * error / (value * (1.0 - value))
-    centre = float(logit(value))
-    return Interval(float(expit(centre - half)), float(expit(centre + half)))
-
-
-def auc_comparison(
-    first: ArrayLike, second: ArrayLike, labels: ArrayLike, confidence: float = 0.95
-) -> tuple[float, Interval, float]:
-    """DeLong's paired comparison of two scores of the same independent candidates.
-
-    Returns:
-        (AUC of the first minus that of the second, its interval, two-sided p-value; 1 where both always rank alike).
-
-    Raises:
-        ValueError: See `roc_auc`; or the confidence is out of range.
-    """
-    from scipy.special import ndtr, ndtri
-
-    a, y = _checked(first, labels)
-    b, _ = _checked(second, labels)
-    z = float(ndtri((1.0 + check_confidence(confidence)) / 2.0))
-    auc, covariance = _delong([a, b], y)
-    difference = float(auc[0] - auc[1])
-    variance = float(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1])
-    error = math.sqrt(max(0.0, variance))
-    if error < 1e-12:
-        return difference, Interval(difference, difference), 1.0 if difference == 0.0 else 0.0
-    p_value = 2.0 * float(ndtr(-abs(difference) / error))
-    return difference, Interval(difference - z * error, difference + z * error), p_value
-
-
-def _delong(scores: list[Floats], labels: Bools) -> tuple[Floats, NDArray[np.float64]]:
-    """AUCs and their covariance by midranks (Sun and Xu, 2014), O(n log n)."""
-    n1 = int(labels.sum())
-    n0 = len(labels) - n1
-    v10, v01, auc = np.empty((len(scores), n1)), np.empty((len(scores), n0)), np.empty(len(scores))
-    for k, s in enumerate(scores):
-        ranks = _midranks(s)
-        own1, own0 = _midranks(s[labels]), _midranks(s[~labels])
-        v10[k] = (ranks[labels] - own1) / n0
-        v01[k] = 1.0 - (ranks[~labels] - own0) / n1
-        auc[k] = v10[k].mean()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = _cov(v10) / n1 + _cov(v01) / n0
-    return auc, spread
-
-
-def _cov(v: NDArray[np.float64]) -> NDArray[np.float64]:
-    if v.shape[1] < 2:
-        return np.zeros((v.shape[0], v.shape[0]))
-    return np.atleast_2d(np.cov(v))
-
-
-def _midranks(values: Floats) -> Floats:
+def midranks(values: Floats) -> Floats:
     """Ranks from 1, ties at their mean."""
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     ordered = values[order]
     first = np.r_[True, ordered[1:] != ordered[:-1]]
     starts = np.flatnonzero(first)
@@ -245,23 +221,35 @@ def _midranks(values: Floats) -> Floats:
 
 def _counts(scores: Floats, labels: Bools) -> tuple[Floats, Floats, Floats]:
     """(members, others, threshold) from each distinct score on, the highest first."""
-    order = np.argsort(-scores, kind="stable")
+    order = np.argsort(scores)[::-1]
     ordered, hit = scores[order], labels[order]
     last = np.r_[np.flatnonzero(ordered[1:] != ordered[:-1]), len(ordered) - 1]
     tp = np.cumsum(hit)[last].astype(np.float64)
     return tp, (last + 1) - tp, ordered[last]
 
 
-def _checked(scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, Bools]:
+def check_ranking(scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, Bools]:
+    """Scores and labels as arrays, if they are some.
+
+    Raises:
+        ValueError: See `roc_auc`.
+    """
     s = np.asarray(scores, dtype=np.float64)
     y = np.asarray(labels)
     if s.ndim != 1 or y.ndim != 1 or len(s) != len(y):
         raise ValueError(f"{s.shape} scores, {y.shape} labels: expected one label a score, in one row each")
     if not np.isfinite(s).all():
-        raise ValueError(f"{int((~np.isfinite(s)).sum())} scores are no finite numbers")
+        bad = int((~np.isfinite(s)).sum())
+        raise ValueError(
+            f"{bad} of {len(s)} scores are no finite numbers: leave those candidates out, and count them"
+        )
     if y.dtype != np.bool_ and not np.isin(y, (0, 1)).all():
-        raise ValueError("labels other than 0 and 1")
+        strange = y[~np.isin(y, (0, 1))].tolist()
+        raise ValueError(
+            f"label {strange[0]!r}: expected 1 (or True) for members and 0 (or False) for others"
+        )
     flags = y.astype(bool)
     if not flags.any() or flags.all():
-        raise ValueError("all candidates are of one class: a ranking needs members and others")
+        have = "no candidates" if len(s) == 0 else f"all {len(s)} candidates are of one class"
+        raise ValueError(f"{have}: a ranking needs members and others")
     return s, flags
