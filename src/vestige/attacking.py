@@ -45,8 +45,8 @@ def make_plan(options: MembershipOptions, data: UnitDataset | None = None) -> Pl
     for part, name in parts.items():
         if name == "extractive":
             raise ConfigError(
-                f"--{part} extractive: the extractive reader answers from memories and writes nothing; leave it out for "
-                "rules, or name a language model"
+                f"--{part} extractive: the extractive reader answers from memories and writes nothing; leave it out "
+                "for rules, or name a language model"
             )
     data = data or _load(options)
     settings = options.settings()

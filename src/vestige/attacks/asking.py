@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from vestige.models.base import ChatModel, ChatRequest, Message
 
-__all__ = ["ask_json", "filled", "prompts", "prompts_version"]
+__all__ = ["ask_json", "filled", "one_line", "prompts", "prompts_version"]
 
 READ = 20_000
 """Characters of a reply that are parsed."""
@@ -34,6 +34,17 @@ def filled(template: str, **values: str) -> str:
     """The template with its placeholders filled in one pass, so that a value that holds one fills in nothing."""
     known = {f"{{{name}}}": value[:SHOWN] for name, value in values.items()}
     return re.sub("|".join(map(re.escape, known)), lambda m: known[m[0]], template)
+
+
+def one_line(value: Any, limit: int) -> str:
+    """A text out of a reply, in one line and of at most `limit` characters; empty where it is none.
+
+    What cannot be stored or would be no text on a page is left out: halves of surrogate pairs, control characters.
+    """
+    if not isinstance(value, str):
+        return ""
+    shown = "".join(c if c.isprintable() else " " for c in value[: 4 * limit])
+    return " ".join(shown.split())[:limit].strip()
 
 
 async def ask_json(

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
-from vestige.attacks.checks import rejection
+from vestige.attacks.checks import gives_away, rejection, trimmed
 from vestige.attacks.question import Generated, Kind, Question, texts, texts_version
-from vestige.attacks.slots import Slot, SlotKind, slots, subject_of
-from vestige.text import content_words, fold
+from vestige.attacks.slots import Slot, details, slots, subject_of
+from vestige.attacks.stems import stem, stems
+from vestige.attacks.swaps import swapped
+from vestige.text import content_words, sentences
 
 __all__ = ["RuleGenerator"]
 
 GAP = "_____"
-ORDER: tuple[SlotKind, ...] = ("number", "name", "thing", "word")
+MAX_SHOWN = 400
+"""Characters of a statement that a question shows; of a longer one, the sentence asked about."""
+_BESIDE = 180
+"""Characters shown on either side of what is asked for, in a sentence that is longer still."""
 
 
 class RuleGenerator:
@@ -29,115 +35,131 @@ class RuleGenerator:
     async def generate(self, statement: str, kind: Kind, count: int, seed: int) -> Generated:
         """At most `count` questions; see `QuestionGenerator`."""
         rng = np.random.default_rng(seed)
+        plain = " ".join(statement.split())
         match kind:
             case "recall":
-                made = _recall(statement, rng)
+                made = _recall(plain, rng)
             case "yes_no":
-                made = _yes_no(statement, count, rng)
+                made = _yes_no(plain, count, rng)
             case "naive":
-                made = [
-                    Question(kind="naive", topic=(t := _topic(statement)), text=_filled("naive", topic=t))
-                ]
+                made = _naive(plain)
+                count = 1
         kept: dict[str, Question] = {}
         refused: Counter[str] = Counter()
         for question in made:
+            if len(kept) == count:
+                break
             reason = "asked already" if question.text in kept else rejection(question, statement)
             if reason is None:
                 kept[question.text] = question
             else:
                 refused[reason] += 1
-        return Generated(questions=tuple(kept.values())[:count], rejected=dict(sorted(refused.items())))
+        questions = list(kept.values())
+        if kind == "yes_no":
+            questions = [questions[int(i)] for i in rng.permutation(len(questions))]
+        return Generated(questions=tuple(questions), rejected=dict(sorted(refused.items())))
 
 
-def _filled(place: str, **values: str) -> str:
-    return str(texts()[place]["text"]).format(**values)
-
-
-def _recall(statement: str, rng: np.random.Generator) -> list[Question]:
-    """A gap for each slot, different kinds first, so that a few questions ask for different things."""
-    by_kind: dict[SlotKind, list[Slot]] = {kind: [] for kind in ORDER}
-    topic = _topic(statement)
-    for slot in slots(statement):
-        by_kind[slot.kind].append(slot)
-    ordered: list[Slot] = []
-    while any(by_kind.values()):
-        ordered += [by_kind[kind].pop(0) for kind in ORDER if by_kind[kind]]
+def _recall(statement: str, rng: np.random.Generator) -> Iterator[Question]:
+    """A gap for each slot, different kinds first; then the same gaps in other frames."""
+    ordered = details(statement)
     follow_ups: list[str] = texts()["follow_up"]["texts"]
-    return [
-        Question(
-            kind="recall",
-            topic=topic,
-            key_value=slot.value,
-            text=str(texts()["cloze"][slot.kind]).format(gap=_gapped(statement, slot)),
-            follow_up=follow_ups[int(rng.integers(len(follow_ups)))],
-        )
-        for slot in ordered
-    ]
+    cloze = texts()["cloze"]
+    topic = _topic(statement)
+    for frame in cloze["frames"]:
+        for slot in ordered:
+            yield Question(
+                kind="recall",
+                topic=topic,
+                key_value=slot.value,
+                text=str(frame).format(gap=_gapped(statement, slot), ask=cloze["ask"][slot.kind]),
+                follow_up=follow_ups[int(rng.integers(len(follow_ups)))],
+            )
 
 
 def _gapped(statement: str, slot: Slot) -> str:
-    """The statement with the slot, and every other mention of its words, left out."""
-    whole = statement[: slot.start] + GAP + statement[slot.stop :]
-    for word in sorted(set(re.findall(r"[^\W_]+", slot.value)), key=len, reverse=True):
-        if content_words(word):
-            whole = re.sub(rf"(?<!\w){re.escape(word)}(?:'s|’s|s)?(?!\w)", GAP, whole, flags=re.IGNORECASE)
-    text = re.sub(rf"{GAP}(?:\W*{GAP})+", GAP, " ".join(whole.split()))
-    return text.replace('"', "'")
-
-
-def _yes_no(statement: str, count: int, rng: np.random.Generator) -> list[Question]:
-    """Half of them true, half with one detail changed; more true ones cannot be made of one statement by rules."""
-    made = [_stated(statement, "yes", "")]
-    for slot in slots(statement):
-        other = _swapped(slot, statement, rng)
-        if other is not None:
-            changed = statement[: slot.start] + other + statement[slot.stop :]
-            made.append(_stated(changed, "no", other))
-    reworded = [
-        _stated(f"{lead} {_lowered(statement)}", "yes", "")
-        for lead in ("you remember that", "somebody told you that", "you know that", "it was said that")
-    ]
-    yes = [made[0], *reworded]
-    no = made[1:]
-    wanted_no = min(len(no), count // 2)
-    chosen = yes[: count - wanted_no] + no[:wanted_no]
-    return [chosen[int(i)] for i in rng.permutation(len(chosen))]
-
-
-def _stated(statement: str, expected: str, changed: str) -> Question:
-    said = " ".join(statement.split()).rstrip(".!? ")
-    text = str(texts()["yes_no"]["text"]).replace("{statement}", said)
-    return Question(
-        kind="yes_no", key_value=changed, text=text, expected="yes" if expected == "yes" else "no"
+    """The statement, or the part of it around the slot, with the slot and its words in any form left out."""
+    before, after = _around(statement, slot)
+    hidden = stems(slot.value)
+    left, right = (
+        re.sub(r"[^\W_]+(?:['’-][^\W_]+)*", lambda m: _hidden(m, hidden), t) for t in (before, after)
     )
+    whole = re.sub(rf"{GAP}(?:[\s,'’-]*{GAP})+", GAP, f"{left}{GAP}{right}")
+    return whole.replace('"', "'")
 
 
-def _lowered(statement: str) -> str:
-    """Without the capital of its beginning, where that is no name."""
+def _hidden(word: re.Match[str], hidden: frozenset[str]) -> str:
+    return GAP if any(stem(w) in hidden for w in content_words(word.group())) else word.group()
+
+
+def _around(statement: str, slot: Slot) -> tuple[str, str]:
+    """What is shown before and after the slot."""
+    start, stop = 0, len(statement)
+    if stop > MAX_SHOWN:
+        at = 0
+        for sentence in sentences(statement):
+            at = statement.find(sentence, at)
+            if at <= slot.start and slot.stop <= at + len(sentence):
+                start, stop = at, at + len(sentence)
+                break
+            at += len(sentence)
+    before, after = statement[start : slot.start], statement[slot.stop : stop]
+    if len(before) > _BESIDE and stop - start > MAX_SHOWN:
+        before = "… " + before[-_BESIDE:].partition(" ")[2]
+    if len(after) > _BESIDE and stop - start > MAX_SHOWN:
+        after = after[:_BESIDE].rpartition(" ")[0] + " …"
+    return before, after
+
+
+def _yes_no(statement: str, count: int, rng: np.random.Generator) -> Iterator[Question]:
+    """By turns a true one and one with a detail changed; where no more details can be changed, more true ones.
+
+    True and changed ones are worded alike, so that the wording does not tell which is which.
+    """
+    wordings: list[str] = texts()["yes_no"]["wordings"]
+    changed = list(swapped(statement, rng))
+    wanted_no = min(len(changed), count // 2)
+    first = int(rng.integers(len(wordings)))
+    for i in range(len(wordings)):
+        wording = wordings[(first + i) % len(wordings)]
+        if i < wanted_no:
+            yield _stated(wording, *changed[i])
+        yield _stated(wording, statement, "")
+    for i in range(wanted_no, len(changed)):
+        yield _stated(wordings[(first + i) % len(wordings)], *changed[i])
+
+
+def _stated(wording: str, statement: str, changed: str) -> Question:
+    said = _within(statement).rstrip(".!? ")
+    text = f"{wording.replace('{statement}', said)} {texts()['yes_no']['instruction']}"
+    return Question(kind="yes_no", key_value=changed, text=text, expected="no" if changed else "yes")
+
+
+def _within(statement: str) -> str:
+    """As it stands inside of a sentence: a capital that is no name's goes."""
     subject = subject_of(statement)
     first = statement.split(" ", 1)[0]
-    return statement if subject and first.lower() not in _COMMON else statement[:1].lower() + statement[1:]
+    named = subject and statement.startswith(subject.split()[0])
+    if named or first in ("I", "I'm", "I've", "I'd", "I'll") or first[1:] != first[1:].lower():
+        return statement
+    return statement[:1].lower() + statement[1:]
 
 
-_COMMON = frozenset("the a an my his her their our your this that these those it he she they we you".split())  # noqa: SIM905
-
-
-def _swapped(slot: Slot, statement: str, rng: np.random.Generator) -> str | None:
-    """Another value of the slot's kind that the statement does not hold."""
-    if slot.kind == "number":
-        digits = re.search(r"\d+", slot.value)
-        if digits is None:
-            return None
-        number = int(digits.group()[:9])
-        other = number + int(rng.integers(2, 9))
-        return slot.value[: digits.start()] + str(other) + slot.value[digits.end() :]
-    pool: list[str] = texts()["swap"][slot.kind]
-    fresh = [word for word in pool if fold(word) not in fold(statement)]
-    return fresh[int(rng.integers(len(fresh)))] if fresh else None
+def _naive(statement: str) -> Iterator[Question]:
+    """About the subject and one thing; about the subject alone where that would say most of the statement."""
+    wording = str(texts()["naive"]["text"])
+    for topic in dict.fromkeys((_topic(statement), subject_of(statement))):
+        if topic:
+            yield Question(kind="naive", topic=topic, text=wording.format(topic=topic))
 
 
 def _topic(statement: str) -> str:
-    """The subject and the first thing that is said of it; neither a number nor a name."""
+    """The subject and one thing that is said of it; neither a time, a number nor a name, where it has others."""
     subject = subject_of(statement)
-    thing = next((s.value for s in slots(statement) if s.kind in ("thing", "word")), "")
-    return " and ".join(part for part in (subject, thing) if part) or "this"
+    found = slots(statement)
+    strong = [s for s in found if not s.weak] or found
+    thing = next((s.value for s in strong if s.kind in ("thing", "word")), "")
+    if not thing and not subject:
+        thing = next((s.value for s in found), "")
+    thing = trimmed(thing, subject) if thing and gives_away(thing, subject) else thing
+    return " and ".join(part for part in (subject, thing) if part)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from vestige.attacks.paraphrase import Paraphrase
 from vestige.attacks.question import Generated, Question, QuestionGenerator
 from vestige.attacks.scorers import MemoryMeasure, MemoryScorer, ResponseScorer
 from vestige.records import Reply
@@ -28,8 +29,12 @@ class Paraphraser(Protocol):
         """As plans and reports call it."""
         ...
 
-    async def paraphrase(self, statement: str, seed: int) -> str:
-        """Another wording with the same entities, numbers and polarity; the statement itself where none was found."""
+    async def paraphrase(self, statement: str, seed: int) -> Paraphrase:
+        """Other words with the same names, numbers and polarity; the statement itself, marked, where none is found.
+
+        Raises:
+            ModelError: A model failed.
+        """
         ...
 
 
@@ -69,7 +74,10 @@ class AttackInterviewer:
         seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(5) & 0x7FFFFFFF]
         refused: Counter[str] = Counter()
         held: list[tuple[str, Question, str]] = []
-        about = await self._said(statement, seeds[4]) if self._reworded else statement
+        said: Paraphrase | None = None
+        if self._reworded or "similar" in self._sets:
+            said = await self._said(statement, seeds[4])
+        about = said.text if said is not None and self._reworded else statement
 
         def take(name: str, made: Generated, told: str) -> None:
             refused.update(made.rejected)
@@ -80,9 +88,9 @@ class AttackInterviewer:
             take("recall", made, about)
             if "plain" in self._sets:
                 held.extend(("plain", question, about) for question in made.questions)
-        if "similar" in self._sets:
-            told = await self._said(statement, seeds[4])
-            take("similar", await self._generator.generate(told, "recall", self._count, seeds[1]), told)
+        if said is not None and "similar" in self._sets:
+            made = await self._generator.generate(said.text, "recall", self._count, seeds[1])
+            take("similar", made, said.text)
         if "yes_no" in self._sets:
             take("yes_no", await self._generator.generate(about, "yes_no", self._count, seeds[2]), about)
         if {"naive", "absent"} & set(self._sets):
@@ -103,18 +111,20 @@ class AttackInterviewer:
                 )
             )
             asked[name] += 1
-        record = {
+        record: dict[str, Any] = {
             "asked": dict(sorted(asked.items())),
             "rejected": dict(sorted(refused.items())),
             "questions": [q.model_dump(mode="json") for q in out],
         }
+        if said is not None:
+            record["paraphrase"] = said.model_dump(mode="json")
         return Interview(questions=tuple(out), record=record)
 
     def _prompt(self, name: str, question: Question) -> str:
         asks_source = question.kind == "recall" and name != "plain" and self._follow_up
         return f"{question.text} {question.follow_up}".strip() if asks_source else question.text
 
-    async def _said(self, statement: str, seed: int) -> str:
+    async def _said(self, statement: str, seed: int) -> Paraphrase:
         assert self._paraphraser is not None, "a plan that asks about paraphrases names a paraphraser"
         return await self._paraphraser.paraphrase(statement, seed)
 

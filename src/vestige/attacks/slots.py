@@ -1,6 +1,6 @@
 """The values of a statement that a question can ask for, found by rules; no model, no grammar. Ours; English.
 
-A slot is a span of the statement: a number or date, a name that is not the subject's, a thing, a word.
+A slot is a span of the statement: a time, a number, a name that is not the subject's, a thing, a word.
 """
 
 from __future__ import annotations
@@ -8,39 +8,55 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
+from vestige.attacks.stems import irregular_forms, listed, stems
 from vestige.text import content_words
 
-__all__ = ["Slot", "SlotKind", "slots", "subject_of"]
+__all__ = ["Slot", "SlotKind", "details", "slots", "subject_of"]
 
-SlotKind = Literal["number", "name", "thing", "word"]
-"""A number or date; a name; what stands after an article, a possessive or a preposition; any other telling word."""
+SlotKind = Literal["time", "number", "name", "thing", "word"]
+"""A date or another time; a number; a name; an object or place of a few words; another telling word."""
 MAX_STATEMENT = 4_000
 """Characters of a statement that are read."""
+MAX_THING = 3
+"""Words of a thing."""
 
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun"
     r"|Jul|Aug|Sept?|Oct|Nov|Dec)"
 )
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_UNIT = r"(?:\ ?(?:%|percent|years?|months?|weeks?|days?|hours?|minutes?|km|miles?))?"
+_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_SPELLED = (
+    r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|twenty|thirty|forty|fifty"
+    r"|hundred|thousand|dozen)"
+)
+_PERIOD = r"(?:days?|weeks?|weekends?|months?|years?|decades?|hours?|minutes?|nights?)"
+_TIME = re.compile(
+    rf"\b(?:{_DAY}\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}})?|{_MONTH}\ {_DAY}(?:,?\ \d{{4}})?|{_MONTH},?\ \d{{4}}"
+    rf"|(?:in|since|on|until|by|last|next|this|early|late)\ (?P<bare>{_MONTH}|{_WEEKDAY}s?|(?:19|20)\d\d)"
+    r"|\d{1,2}:\d\d(?:\ ?[ap]\.?m\b\.?)?|\d{1,2}\ ?[ap]\.?m\b"
+    r"|(?:last|next|this|past|previous|every)\ (?:week(?:end)?|month|year|summer|winter|spring|fall|autumn|night"
+    rf"|morning|evening|{_WEEKDAY})"
+    rf"|(?:a\ few|a\ couple\ of|several|a|an|{_SPELLED}|\d+)\ {_PERIOD}\ ago"
+    r"|yesterday|today|tomorrow|tonight)(?!\w)",
+    re.VERBOSE,
+)
 _NUMBER = re.compile(
-    rf"(?:{_DAY}\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}})?|{_MONTH}\ {_DAY}(?:,?\ \d{{4}})?|{_MONTH}\ \d{{4}}"
-    rf"|[$€£]?\d[\d.,:/-]*\d{_UNIT}|[$€£]?\d+{_UNIT})",
+    rf"(?<!\w)(?:[$€£]?\d(?:[\d.,:/-]*\d)?\ ?(?:%|percent|km|kg|miles?|{_PERIOD}|dollars|euros)?"
+    rf"|{_SPELLED}(?:-\w+)?(?:\ {_PERIOD})?)(?!\w)",
     re.VERBOSE,
 )
+_QUOTED = re.compile(r"[\"“]([^\"“”]{2,80})[\"”]|(?<!\w)['‘]([A-Z][^'‘’]{1,60})['’](?!\w)")
 _CAPITALISED = re.compile(r"\b[A-Z][\w'’-]*(?:\ (?:of\ |the\ )?[A-Z][\w'’-]*)*", re.VERBOSE)
-_AFTER = (
-    r"a|an|the|her|his|their|my|your|our|its|some|new|own|of|for|with|about|in|at|from|near|on|during|into|through|by"
-    r"|called|named|like|as"
-)
-_THING = re.compile(
-    rf"\b(?:{_AFTER})\ (?!(?:a|an|the|her|his|their|my|your|our|its|some)\ )([\w'’-]+(?:\ [\w'’-]+){{0,2}})",
-    re.VERBOSE,
-)
+_NUMBERED = re.compile(r"(?<=[a-z,]\ )[A-Z]\w+(?:\ [A-Z]\w+)*\ \d+(?!\w|[.,:/]\d)", re.VERBOSE)
 _WORD = re.compile(r"[^\W_][\w'’-]*")
-_SUBJECT = re.compile(r"\s*[A-Z][\w'’-]*(?:\ [A-Z][\w'’-]*){0,3}")
+_NAME_RUN = re.compile(r"[A-Z][\w'’-]*(?:\ [A-Z][\w'’-]*){0,3}")
+_STARTS = frozenset(
+    ("In", "On", "At", "For", "After", "Before", "During", "Since", "When", "While", "With", "From")
+)
+_SELF = frozenset(("I", "I'm", "I've", "I'd", "I'll", "I’m", "I’ve", "I’d", "I’ll"))
 
 
 @dataclass(frozen=True)
@@ -51,59 +67,167 @@ class Slot:
     start: int
     stop: int
     value: str
+    weak: bool = False
+    """Anybody could fill it in, or it says nothing alone."""
+
+
+def _unowned(name: str) -> str:
+    return re.sub(r"['’]s?$", "", name)
+
+
+def _subject_span(text: str) -> tuple[int, int]:
+    """The name the statement begins with; the first name, where it begins with a word like "Teaching"."""
+    for found in _NAME_RUN.finditer(text):
+        first = found.group().split()[0]
+        alone = " " not in found.group()
+        if first in _STARTS or (alone and (first in _SELF or not content_words(first))):
+            continue
+        if alone and found.start() == 0 and first.endswith("ing") and len(first) > 5:
+            continue
+        if found.start() and not _gerund(text):
+            break
+        return found.start(), found.start() + len(_unowned(found.group()))
+    return 0, 0
+
+
+def _gerund(text: str) -> bool:
+    return re.match(r"[A-Z][a-z]{3,}ing\b", text) is not None
 
 
 def subject_of(statement: str) -> str:
-    """The capitalised words that the statement begins with; empty where it begins otherwise."""
-    found = _SUBJECT.match(statement)
-    return "" if found is None else found.group().strip().removesuffix("'s").removesuffix("’s")
+    """Whom the statement names first, where that is whom it is about; else empty."""
+    start, stop = _subject_span(statement[:MAX_STATEMENT].lstrip())
+    return statement[:MAX_STATEMENT].lstrip()[start:stop]
 
 
 def slots(statement: str) -> list[Slot]:
     """The slots, the most telling kinds first, none overlapping an earlier one and none being the subject."""
     text = statement[:MAX_STATEMENT]
-    subject = subject_of(text)
-    taken = [(0, len(subject))] if subject else []
+    shift = len(text) - len(text.lstrip())
+    start, stop = _subject_span(text.lstrip())
+    subject = stems(text[shift + start : shift + stop])
+    taken = [(shift + start, shift + stop)] if stop else []
     out: list[Slot] = []
-    for kind, start, stop in _candidates(text):
-        while stop > start and not text[stop - 1].isalnum() and text[stop - 1] not in "%":
-            stop -= 1
-        value = text[start:stop]
-        asked = [w for w in content_words(value) if w not in content_words(subject)]
-        if not asked or any(start < b and a < stop for a, b in taken):
+    for kind, begin, end, weak in _candidates(text, (shift + start, shift + stop)):
+        while end > begin and not text[end - 1].isalnum() and text[end - 1] != "%":
+            end -= 1
+        value = text[begin:end]
+        asked = stems(value)
+        if not asked or asked & subject or any(begin < b and a < end for a, b in taken):
             continue
-        taken.append((start, stop))
-        out.append(Slot(kind, start, stop, value))
+        taken.append((begin, end))
+        out.append(Slot(kind, begin, end, value, weak))
     return out
 
 
-def _candidates(text: str) -> Iterator[tuple[SlotKind, int, int]]:
+def details(statement: str) -> list[Slot]:
+    """The slots to ask for, different kinds first; weak ones only where there is no other."""
+    found = slots(statement)
+    strong = [s for s in found if not s.weak] or found
+    by_kind: dict[SlotKind, list[Slot]] = {kind: [s for s in strong if s.kind == kind] for kind in _KINDS}
+    ordered: list[Slot] = []
+    while any(by_kind.values()):
+        ordered += [by_kind[kind].pop(0) for kind in _KINDS if by_kind[kind]]
+    return ordered
+
+
+_KINDS: tuple[SlotKind, ...] = get_args(SlotKind)
+
+
+def _candidates(text: str, subject: tuple[int, int]) -> Iterator[tuple[SlotKind, int, int, bool]]:
+    for found in _TIME.finditer(text):
+        yield "time", found.start("bare") if found.group("bare") else found.start(), found.end(), False
+    for found in _NUMBERED.finditer(text):
+        yield "name", found.start(), found.end(), False
     for found in _NUMBER.finditer(text):
-        yield "number", found.start(), found.end()
+        yield "number", found.start(), found.end(), False
+    for found in _QUOTED.finditer(text):
+        group = 1 if found.group(1) is not None else 2
+        yield "name", found.start(group), found.end(group), False
     for found in _CAPITALISED.finditer(text):
-        if found.start() > 0 and found.group() not in ("I", "I'm", "I've"):
-            yield "name", found.start(), found.end()
-    for found in _THING.finditer(text):
-        start, stop = _trimmed(text, found.start(1), found.end(1))
-        if stop > start:
-            yield "thing", start, stop
-    # The verb stands first, and tells least.
-    words = [m for m in _WORD.finditer(text) if content_words(m.group()) and not m.group().endswith("ly")]
-    for found in sorted(words[2:], key=lambda m: (-len(m.group()), m.start())) + words[:2]:
-        yield "word", found.start(), found.end()
+        before = text[: found.start()].rstrip(" \"'“‘(")
+        begins = not before or before[-1] in ".!?:"
+        if (
+            found.group() in _SELF
+            or not content_words(found.group())
+            or (begins and " " not in found.group())
+        ):
+            continue
+        yield "name", found.start(), found.start() + len(_unowned(found.group())), False
+    things: list[tuple[int, int]] = []
+    words: list[tuple[bool, int, int]] = []
+    for run, cued, verb_first in _runs(text, subject):
+        if verb_first:
+            words.append((_weak(run[0]), run[0].start(), run[0].end()))
+            run = run[1:]
+        run, rest = _phrase(text, run)
+        words += [(_weak(w), w.start(), w.end()) for w in rest]
+        while run and _weak(run[0]):
+            words.append((True, run[0].start(), run[0].end()))
+            run = run[1:]
+        while run and _weak(run[-1]):
+            words.append((True, run[-1].start(), run[-1].end()))
+            run = run[:-1]
+        if run and (cued or verb_first) and len(run) <= MAX_THING:
+            things.append((run[0].start(), run[-1].end()))
+        else:
+            words += [(_weak(w), w.start(), w.end()) for w in run]
+    for start, stop in things:
+        yield "thing", start, stop, False
+    # The longest tell most; weak ones are asked for only where there is nothing else.
+    for weak, start, stop in sorted(words, key=lambda w: (w[0], w[1] - w[2], w[1])):
+        yield "word", start, stop, weak
 
 
-_BREAK = re.compile(
-    r"\b(?:and|or|but|for|with|that|who|which|to|in|on|at|of|from|by|as|is|was|are|were|has|have|had|will|because|when"
-    r"|while|despite|during|after|before|since|last|next)\b"
+def _weak(word: re.Match[str]) -> bool:
+    said = word.group().lower()
+    return said in listed("weak") or said.endswith("ly")
+
+
+def _runs(text: str, subject: tuple[int, int]) -> Iterator[tuple[list[re.Match[str]], bool, bool]]:
+    """Neighbouring words that nothing divides; whether a cue stands before them; whether a verb begins them."""
+    run: list[re.Match[str]] = []
+    cued = verb_first = False
+    end = 0
+    for word in _WORD.finditer(text):
+        said = word.group().lower()
+        named = word.start() < subject[1] and word.end() > subject[0]
+        if run and (
+            named or said in listed("breaks") or not content_words(said) or text[end : word.start()] != " "
+        ):
+            yield run, cued, verb_first
+            run, cued, verb_first = [], False, False
+        end = word.end()
+        if named:
+            # A verb follows a name, and what is owned follows its possessive.
+            cued = word.group() != _unowned(word.group())
+            verb_first = not cued and word.start() == subject[0]
+        elif said in listed("breaks") or not content_words(said):
+            cued, verb_first = said in listed("cues"), said == "to"
+        else:
+            run.append(word)
+    if run:
+        yield run, cued, verb_first
+
+
+def _phrase(text: str, run: list[re.Match[str]]) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
+    """Up to where a verb seems to begin, and what is left: after a plural, at a past form, before its own object."""
+    stop = len(run)
+    for i, word in enumerate(run):
+        said = word.group().lower()
+        if i and (said.endswith("ed") or said in irregular_forms()):
+            stop = i
+            break
+        if said.endswith("s") and not said.endswith(("ss", "us", "is", "'s", "’s")) and i + 1 < len(run):
+            stop = i + 1
+            break
+    if stop == len(run) > 1 and run[-1].group().lower().endswith("s"):
+        following = _WORD.search(text, run[-1].end())
+        if following is not None and following.group().lower() in _OBJECTS:
+            stop -= 1
+    return run[:stop], run[stop:]
+
+
+_OBJECTS = frozenset(
+    ("her", "his", "their", "him", "them", "us", "me", "it", "my", "your", "our", "a", "an", "the")
 )
-
-
-def _trimmed(text: str, start: int, stop: int) -> tuple[int, int]:
-    """Up to the first word that begins another phrase."""
-    found = _BREAK.search(text, start, stop)
-    if found is not None:
-        stop = found.start()
-    while stop > start and text[stop - 1] == " ":
-        stop -= 1
-    return start, stop

@@ -34,8 +34,8 @@ def membership_lines(result: MembershipResult) -> list[str]:
     counts = result.counts
     lines += [
         "",
-        f"{counts.candidates} of {counts.planned} candidates ({counts.members} members, {counts.non_members} others) of "
-        f"{counts.users} users; {sum(counts.questions.values())} questions; parts: "
+        f"{counts.candidates} of {counts.planned} candidates ({counts.members} members, {counts.non_members} others) "
+        f"of {counts.users} users; {sum(counts.questions.values())} questions; parts: "
         f"{'; '.join(f'{k} by {v}' for k, v in result.parts.items())}",
     ]
     if result.stopped:

@@ -33,7 +33,7 @@ def scores_of(folder: RunFolder, findings: Iterable[Finding], result: Membership
     """All scores, from the same findings as the result."""
     table = Table.of(findings, sizes_of(result.settings))
     scored = scored_of(table, result.settings, int(folder.plan_sha256[:13], 16), result.parts)
-    columns = {
+    columns: dict[tuple[Attack, Setting], NDArray[np.float64]] = {
         (row.attack, row.setting): scored.scores(row.attack, row.setting)
         for row in result.rows
         if not row.unavailable

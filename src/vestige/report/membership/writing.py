@@ -39,9 +39,11 @@ def write_membership(
     """
     from vestige.report.membership import page, tables
     from vestige.report.membership.scores import scores_csv, scores_of
+    from vestige.report.membership.worst import worst_errors
 
     paths = MembershipPaths(out / "report.html", out / "report.md", out / "report.json", out / "scores.csv")
     scores = scores_of(folder, findings, result)
+    worst = worst_errors(folder, scores)
     heading = title or f"Membership in memory: {result.agent}"
     write_atomic(paths.scores, scores_csv(scores).encode("utf-8"))
     write_atomic(
@@ -56,6 +58,6 @@ def write_membership(
             + "\n"
         ).encode("utf-8"),
     )
-    write_atomic(paths.markdown, tables.markdown(result, heading).encode("utf-8"))
-    write_atomic(paths.html, page.html(folder, result, scores, heading).encode("utf-8"))
+    write_atomic(paths.markdown, tables.markdown(result, heading, worst).encode("utf-8"))
+    write_atomic(paths.html, page.html(result, scores, worst, heading).encode("utf-8"))
     return paths
