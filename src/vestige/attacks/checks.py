@@ -31,7 +31,7 @@ _AUXILIARY = (
 _YES_NO = re.compile(rf"^\W*{_AUXILIARY}\b", re.IGNORECASE)
 _WH = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
 _ASKS = re.compile(
-    r"^\W*(?:(?:to|for|with|from|in|at|on|by)\s+)?(?:who|whom|whose|what|which|when|where|why|how)\b",
+    r"^\W*(?!from what you )(?:(?:to|for|with|from|in|at|on|by)\s+)?(?:who|whom|whose|what|which|when|where|why|how)\b",
     re.IGNORECASE,
 )
 _RECALLED = re.compile(
@@ -167,7 +167,8 @@ def _yes_no(question: Question, statement: str) -> str | None:
         return "does not name whom it is about"
     known = stems(statement) - subject
     missing = known - stems(asked)
-    if known and not known & stems(asked):
+    alone = question.expected == "no" and len(known) == 1  # then that word is what was changed
+    if known and not known & stems(asked) and not alone:
         return "has nothing of the statement"
     extra = invented(asked, statement)
     if question.expected == "yes":

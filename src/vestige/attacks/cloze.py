@@ -15,7 +15,7 @@ from vestige.attacks.stems import stem, stems
 from vestige.attacks.swaps import swapped
 from vestige.text import content_words, sentences
 
-__all__ = ["RuleGenerator"]
+__all__ = ["RuleGenerator", "gapped", "stated"]
 
 GAP = "_____"
 MAX_SHOWN = 400
@@ -72,18 +72,21 @@ def _recall(statement: str, rng: np.random.Generator) -> Iterator[Question]:
                 kind="recall",
                 topic=topic,
                 key_value=slot.value,
-                text=str(frame).format(gap=_gapped(statement, slot), ask=cloze["ask"][slot.kind]),
+                text=str(frame).format(gap=gapped(statement, slot), ask=cloze["ask"][slot.kind]),
                 follow_up=follow_ups[int(rng.integers(len(follow_ups)))],
             )
 
 
-def _gapped(statement: str, slot: Slot) -> str:
+def gapped(statement: str, slot: Slot) -> str:
     """The statement, or the part of it around the slot, with the slot and its words in any form left out."""
     before, after = _around(statement, slot)
     hidden = stems(slot.value)
     left, right = (
         re.sub(r"[^\W_]+(?:['’-][^\W_]+)*", lambda m: _hidden(m, hidden), t) for t in (before, after)
     )
+    subject = subject_of(statement)
+    if not stems(subject) <= stems(before + after):
+        left = f"{subject}: {left}"
     whole = re.sub(rf"{GAP}(?:[\s,'’-]*{GAP})+", GAP, f"{left}{GAP}{right}")
     return whole.replace('"', "'")
 
@@ -123,13 +126,14 @@ def _yes_no(statement: str, count: int, rng: np.random.Generator) -> Iterator[Qu
     for i in range(len(wordings)):
         wording = wordings[(first + i) % len(wordings)]
         if i < wanted_no:
-            yield _stated(wording, *changed[i])
-        yield _stated(wording, statement, "")
+            yield stated(wording, *changed[i])
+        yield stated(wording, statement, "")
     for i in range(wanted_no, len(changed)):
-        yield _stated(wordings[(first + i) % len(wordings)], *changed[i])
+        yield stated(wordings[(first + i) % len(wordings)], *changed[i])
 
 
-def _stated(wording: str, statement: str, changed: str) -> Question:
+def stated(wording: str, statement: str, changed: str) -> Question:
+    """Whether the statement, in which a detail may be changed, is true."""
     said = _within(statement).rstrip(".!? ")
     text = f"{wording.replace('{statement}', said)} {texts()['yes_no']['instruction']}"
     return Question(kind="yes_no", key_value=changed, text=text, expected="no" if changed else "yes")

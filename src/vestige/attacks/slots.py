@@ -35,7 +35,8 @@ _SPELLED = (
 _PERIOD = r"(?:days?|weeks?|weekends?|months?|years?|decades?|hours?|minutes?|nights?)"
 _TIME = re.compile(
     rf"\b(?:{_DAY}\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}})?|{_MONTH}\ {_DAY}(?:,?\ \d{{4}})?|{_MONTH},?\ \d{{4}}"
-    rf"|(?:in|since|on|until|by|last|next|this|early|late)\ (?P<bare>{_MONTH}|{_WEEKDAY}s?|(?:19|20)\d\d)"
+    r"|(?:in|since|on|until|by|last|next|this|early|late)"
+    rf"\ (?:a\ )?(?P<bare>{_MONTH}(?:,?\ \d{{4}})?|{_WEEKDAY}s?|(?:19|20)\d\d)"
     r"|\d{1,2}:\d\d(?:\ ?[ap]\.?m\b\.?)?|\d{1,2}\ ?[ap]\.?m\b"
     r"|(?:last|next|this|past|previous|every)\ (?:week(?:end)?|month|year|summer|winter|spring|fall|autumn|night"
     rf"|morning|evening|{_WEEKDAY})"
@@ -49,10 +50,11 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _QUOTED = re.compile(r"[\"“]([^\"“”]{2,80})[\"”]|(?<!\w)['‘]([A-Z][^'‘’]{1,60})['’](?!\w)")
-_CAPITALISED = re.compile(r"\b[A-Z][\w'’-]*(?:\ (?:of\ |the\ )?[A-Z][\w'’-]*)*", re.VERBOSE)
+_NAME = r"(?:(?:[A-Z]\.)+|[A-Z][\w'’-]*)"
+_CAPITALISED = re.compile(rf"\b{_NAME}(?:\ (?:of\ |the\ )?{_NAME})*", re.VERBOSE)
 _NUMBERED = re.compile(r"(?<=[a-z,]\ )[A-Z]\w+(?:\ [A-Z]\w+)*\ \d+(?!\w|[.,:/]\d)", re.VERBOSE)
 _WORD = re.compile(r"[^\W_][\w'’-]*")
-_NAME_RUN = re.compile(r"[A-Z][\w'’-]*(?:\ [A-Z][\w'’-]*){0,3}")
+_NAME_RUN = re.compile(rf"{_NAME}(?:\ {_NAME}){{0,3}}", re.VERBOSE)
 _STARTS = frozenset(
     ("In", "On", "At", "For", "After", "Before", "During", "Since", "When", "While", "With", "From")
 )
@@ -76,15 +78,17 @@ def _unowned(name: str) -> str:
 
 
 def _subject_span(text: str) -> tuple[int, int]:
-    """The name the statement begins with; the first name, where it begins with a word like "Teaching"."""
+    """The name the statement begins with; the first name, where it begins with a word like "Teaching" or "After"."""
+    leads = _gerund(text) or text.split(" ", 1)[0] in _STARTS
     for found in _NAME_RUN.finditer(text):
         first = found.group().split()[0]
         alone = " " not in found.group()
-        if first in _STARTS or (alone and (first in _SELF or not content_words(first))):
+        common = first in _SELF or first.lower() in listed("weak") or not content_words(first)
+        if first in _STARTS or (alone and common):
             continue
         if alone and found.start() == 0 and first.endswith("ing") and len(first) > 5:
             continue
-        if found.start() and not _gerund(text):
+        if found.start() and not leads:
             break
         return found.start(), found.start() + len(_unowned(found.group()))
     return 0, 0
@@ -158,7 +162,9 @@ def _candidates(text: str, subject: tuple[int, int]) -> Iterator[tuple[SlotKind,
     words: list[tuple[bool, int, int]] = []
     for run, cued, verb_first in _runs(text, subject):
         if verb_first:
-            words.append((_weak(run[0]), run[0].start(), run[0].end()))
+            # A verb is easily guessed from its subject and object.
+            told = len(run) > 1 or not text[subject[1] : run[0].start()].strip()
+            words.append((told or _weak(run[0]), run[0].start(), run[0].end()))
             run = run[1:]
         run, rest = _phrase(text, run)
         words += [(_weak(w), w.start(), w.end()) for w in rest]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from vestige.attacks.question import texts
 from vestige.text import content_words
@@ -32,6 +32,7 @@ def _irregular() -> dict[str, str]:
     return {form: row.split()[0] for row in rows for form in row.split()}
 
 
+@lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """A word, as `content_words` gives it, without its endings; the same for most forms of a word."""
     base = _irregular().get(word)
@@ -66,6 +67,7 @@ def _shorter(word: str, by: int, instead: str = "") -> str:
     return rest if len(rest) >= _SHORTEST and any(c in "aeiouy" for c in rest) else word
 
 
+@lru_cache(maxsize=1_024)
 def stems(text: str) -> frozenset[str]:
     """Of the content words of a text."""
     return frozenset(stem(word) for word in content_words(text))
