@@ -181,22 +181,21 @@ def _moved(text: str) -> str:
 
 _NAMED = r"[A-Z][\w-]*(?:\ [A-Z][\w-]*){0,2}"
 _VERB = re.compile(r"(?:is|was|are|were|has|had|can|will|[a-z]{2,}ed)\b")
-_OWNED = re.compile(
-    rf"^(?P<who>{_NAMED})['’]s\ (?P<what>[a-z-]+(?:\ [a-z-]+){{0,2}}?)\ (?:(?P<name>{_NAMED})\ )?(?P<rest>[a-z].*)$",
-    re.VERBOSE | re.DOTALL,
-)
+_OWNER = rf"^(?P<who>{_NAMED})['’]s\ (?P<what>[a-z-]+(?:\ [a-z-]+){{0,2}})\ "
+_OWNED_NAME = re.compile(rf"{_OWNER}(?P<name>{_NAMED})\ (?P<rest>[a-z].*)$", re.VERBOSE | re.DOTALL)
+_OWNED = re.compile(rf"^(?P<who>{_NAMED})['’]s\ (?P<rest>[a-z].*)$", re.VERBOSE | re.DOTALL)
 
 
 def _unowned(text: str) -> str:
     """What is owned first ("The sister of Ann is a nurse"), where a verb or a name follows it."""
+    named = _OWNED_NAME.match(text)
+    if named is not None:
+        return f"The {named['what']} of {named['who']}, {named['name']}, {named['rest']}"
     found = _OWNED.match(text)
     if found is None:
         return text
-    who, what, name, rest = found.group("who", "what", "name", "rest")
-    if name is not None:
-        return f"The {what} of {who}, {name}, {rest}"
-    words = f"{what} {rest}".split(" ")
+    words = found["rest"].split(" ")
     for i in range(1, min(4, len(words))):
         if _VERB.match(words[i]) or words[i] in irregular_forms():
-            return f"The {' '.join(words[:i])} of {who} {' '.join(words[i:])}"
+            return f"The {' '.join(words[:i])} of {found['who']} {' '.join(words[i:])}"
     return text
