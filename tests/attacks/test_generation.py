@@ -341,6 +341,15 @@ async def test_another_detail_that_the_statement_holds_changes_nothing() -> None
     assert [q.expected for q in made.questions] == ["yes"]
 
 
+async def test_a_model_that_changes_nothing_gets_no_more_than_half_of_its_questions() -> None:
+    """Seen of a model with 1.5 B parameters: the other detail was the detail itself, five times."""
+    same = [detail(w, w, CITY["question"]) for w in ("Oslo", "March", "brother", "glaciers", "2019")]
+    made, server = await generated("yes_no", 5, *[reply(*same)] * 3)
+    assert [q.expected for q in made.questions] == ["yes"] * 3
+    assert made.rejected["no other detail"] >= 2
+    assert len(server.asked) == 3
+
+
 async def test_the_agent_is_told_to_answer_yes_no_or_not_to_know() -> None:
     made, _ = await generated("yes_no", 2, reply(CITY, WITH))
     assert all(q.text.endswith(TOLD) for q in made.questions)

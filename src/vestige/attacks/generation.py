@@ -69,6 +69,11 @@ class _Found:
             q.expected == question.expected and _gist(q.text) == _gist(question.text) for q in self.kept
         )
 
+    def wanted(self, made: list[Question], count: int) -> list[Question]:
+        """Those whose expected answer is not that of half of `count` questions, rounded up, already."""
+        held = Counter(q.expected for q in self.kept)
+        return [q for q in made if held[q.expected] < count - count // 2]
+
     def generated(self, questions: list[Question], attempts: int) -> Generated:
         return Generated(
             questions=tuple(questions), rejected=dict(sorted(self.refused.items())), attempts=attempts
@@ -120,15 +125,18 @@ class ModelGenerator:
                 if not made:
                     found.refused["no question"] += 1
                     continue
-                if kind == "yes_no":  # by turns a "no" and a "yes"
-                    made.sort(key=lambda q: (q.expected == "no") != no_next)
+                if kind == "yes_no":  # by turns a "no" and a "yes", and no more than half of either
+                    made = sorted(found.wanted(made, count), key=lambda q: (q.expected == "no") != no_next)
+                    if not made:
+                        found.refused["no other detail"] += 1
+                        continue
                 if len(found.kept) < count and found.take(made, statement):
                     asked = found.kept[-1].expected
                     no_next = asked != "no"
                     spare += [q for q in made if q.expected != asked]
             if kind == "yes_no":  # the same details the other way round, before the model is asked again
                 for question in spare:
-                    if len(found.kept) < count:
+                    if len(found.kept) < count and found.wanted([question], count):
                         found.take([question], statement)
         return found.generated(_spread(found.kept), attempts)
 
