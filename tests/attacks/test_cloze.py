@@ -103,6 +103,11 @@ def test_slots_are_spans_that_do_not_overlap(statement: str) -> None:
     assert all(a.stop <= b.start for a, b in pairwise(ordered))
 
 
+def test_the_slots_of_a_long_statement_are_limited() -> None:
+    assert len(slots("word " * 800)) == 1
+    assert len(slots(" ".join(f"the w{i:03}x" for i in range(400)))) == 64
+
+
 # ---------------------------------------------------------------------------------------------------- yes or no
 
 

@@ -21,6 +21,8 @@ MAX_STATEMENT = 4_000
 """Characters of a statement that are read."""
 MAX_THING = 3
 """Words of a thing."""
+MAX_SLOTS = 64
+"""Of a statement."""
 
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun"
@@ -105,21 +107,25 @@ def subject_of(statement: str) -> str:
 
 
 def slots(statement: str) -> list[Slot]:
-    """The slots, the most telling kinds first, none overlapping an earlier one and none being the subject."""
+    """The slots, the most telling kinds first: none overlaps or repeats an earlier one, and none is the subject."""
     text = statement[:MAX_STATEMENT]
     shift = len(text) - len(text.lstrip())
     start, stop = _subject_span(text.lstrip())
     subject = stems(text[shift + start : shift + stop])
     taken = [(shift + start, shift + stop)] if stop else []
     out: list[Slot] = []
+    seen: set[frozenset[str]] = set()
     for kind, begin, end, weak in _candidates(text, (shift + start, shift + stop)):
         while end > begin and not text[end - 1].isalnum() and text[end - 1] != "%":
             end -= 1
         value = text[begin:end]
         asked = stems(value)
-        if not asked or asked & subject or any(begin < b and a < end for a, b in taken):
+        if len(out) == MAX_SLOTS:
+            break
+        if not asked or asked & subject or asked in seen or any(begin < b and a < end for a, b in taken):
             continue
         taken.append((begin, end))
+        seen.add(asked)
         out.append(Slot(kind, begin, end, value, weak))
     return out
 
