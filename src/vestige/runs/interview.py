@@ -12,7 +12,7 @@ from vestige.agents.protocol import Agent
 from vestige.errors import AgentError, ConfigError, IntegrityError, complaint
 from vestige.records import MemoryUnit, Session
 from vestige.runs.asking import MAX_QUESTION, put, record
-from vestige.runs.contact import Contact
+from vestige.runs.contact import Contact, cleaned
 from vestige.runs.plan import seed_for
 from vestige.runs.steps import AskAbout, Remember
 
@@ -46,6 +46,9 @@ async def remember(contact: Contact, agent: Agent, index: int, step: Remember) -
 async def ask_about(contact: Contact, agent: Agent, index: int, step: AskAbout) -> None:
     """Have the questions made, put each, and record the reply with what the interviewer says of it.
 
+    A question that is empty or longer than `MAX_QUESTION` is recorded as `refused_question` and not put: cut short it
+    would be another question.
+
     Raises:
         ConfigError: There is no interviewer of that name.
         IntegrityError: The candidate is not in the blob.
@@ -70,12 +73,20 @@ async def ask_about(contact: Contact, agent: Agent, index: int, step: AskAbout) 
                 question.id,
                 *([str(repeat)] if repeat else ()),
             )
-            user = contact.user(question.who)
-            reply, body = await put(contact, agent, user, probe, question.prompt[:MAX_QUESTION], names)
-            measured = await interviewer.measure(candidate, question, reply)
             labels = {**step.labels, "candidate": step.candidate, "question": question.id, "repeat": repeat}
-            body = {"prompt": question.prompt[:MAX_QUESTION], "reply": reply, **body, "measured": measured}
-            record(contact, index, probe, number, labels, body)
+            prompt = str(cleaned(question.prompt))
+            if not prompt.strip() or len(prompt) > MAX_QUESTION:
+                reason = f"longer than {MAX_QUESTION} characters" if prompt.strip() else "empty"
+                refused = {"prompt": prompt[:MAX_QUESTION], "reason": reason}
+                contact.write(
+                    "refused_question", index, probe=probe.id, repeat=number, labels=labels, body=refused
+                )
+            else:
+                user = contact.user(question.who)
+                reply, body = await put(contact, agent, user, probe, prompt, names)
+                measured = await interviewer.measure(candidate, question, reply)
+                body = {"prompt": prompt, "reply": reply, **body, "measured": measured}
+                record(contact, index, probe, number, labels, body)
             number += 1
 
 

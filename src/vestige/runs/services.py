@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from vestige.agents.protocol import Agent
 from vestige.models.base import Embedder
@@ -70,6 +70,14 @@ class Interview(Record):
     questions: tuple[InterviewQuestion, ...]
     record: dict[str, Any] = Field(default_factory=dict)
     """What is recorded of how they were made: counts, refusals, who made them."""
+
+    @model_validator(mode="after")
+    def _named_apart(self) -> Interview:
+        if len({question.id for question in self.questions}) < len(self.questions):
+            raise ValueError(
+                "two questions of an interview have one id, and their replies could not be told apart"
+            )
+        return self
 
 
 class Interviewer(Protocol):
