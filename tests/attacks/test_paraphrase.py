@@ -7,11 +7,15 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.attacks.statements import STATEMENTS, texts
+from tests.attacks.statements import texts
 from tests.helpers.scripted import scripted
 
+from vestige.attacks.cloze import RuleGenerator
+from vestige.attacks.interviewer import AttackInterviewer
 from vestige.attacks.paraphrase import ModelParaphraser, Paraphrase, RuleParaphraser, lost
+from vestige.attacks.scorers import RuleMemoryScorer, RuleResponseScorer, Vectors
 from vestige.datasets.units import normalised
+from vestige.models.hashing import HashingEmbedder
 from vestige.models.resolve import open_model
 from vestige.text import tokens
 
@@ -149,5 +153,23 @@ async def test_the_statements_own_question_mark_is_no_question() -> None:
     assert not made.unchanged
 
 
-def test_the_statements_used_here_have_rules() -> None:
-    assert len(STATEMENTS) == len(set(STATEMENTS))
+# ----------------------------------------------------------------------------------------------- in an interview
+
+
+@pytest.mark.parametrize("statement", ["Delia's sister is a nurse.", "Quentin sleeps badly."])
+async def test_an_interview_records_what_was_told_and_whether_it_is_other_words(statement: str) -> None:
+    vectors = Vectors(HashingEmbedder())
+    interviewer = AttackInterviewer(
+        ("recall", "similar"),
+        count=2,
+        follow_up=True,
+        generator=RuleGenerator(),
+        responses=RuleResponseScorer(vectors),
+        memory=RuleMemoryScorer(vectors),
+        paraphraser=RuleParaphraser(),
+    )
+    interview = await interviewer.questions({"id": "u1", "text": statement}, 3)
+    made = interview.record["paraphrase"]
+    assert made["unchanged"] is (statement == "Quentin sleeps badly.")
+    told = {q.id.partition("-")[0]: q.about["told"] for q in interview.questions}
+    assert told == {"recall": statement, "similar": made["text"]}

@@ -47,8 +47,8 @@ _TIME = re.compile(
     re.VERBOSE,
 )
 _NUMBER = re.compile(
-    rf"(?<!\w)(?:[$€£]?\d(?:[\d.,:/-]*\d)?\ ?(?:%|percent|km|kg|miles?|{_PERIOD}|dollars|euros)?"
-    rf"|{_SPELLED}(?:-\w+)?(?:\ {_PERIOD})?)(?!\w)",
+    rf"(?<!\w)(?<!\d[.,:/-])(?:[$€£]?\d(?:[\d.,:/-]*\d)?\ ?(?:%|percent|km|kg|miles?|{_PERIOD}|dollars|euros)?"
+    rf"|{_SPELLED}(?:-\w+)?(?:\ {_PERIOD})?)(?!\w|[.,:/-]\d)",
     re.VERBOSE,
 )
 _QUOTED = re.compile(r"[\"“]([^\"“”]{2,80})[\"”]|(?<!\w)['‘]([A-Z][^'‘’]{1,60})['’](?!\w)")
@@ -122,7 +122,14 @@ def slots(statement: str) -> list[Slot]:
         asked = stems(value)
         if len(out) == MAX_SLOTS:
             break
-        if not asked or asked & subject or asked in seen or any(begin < b and a < end for a, b in taken):
+        part = kind == "word" and value[0].isdecimal()  # of a number that is no slot
+        if (
+            part
+            or not asked
+            or asked & subject
+            or asked in seen
+            or any(begin < b and a < end for a, b in taken)
+        ):
             continue
         taken.append((begin, end))
         seen.add(asked)

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from vestige.attacks.checks import stands_in
 from vestige.attacks.question import texts
 from vestige.attacks.slots import Slot, slots
 from vestige.attacks.stems import listed, stem, stems
@@ -35,7 +36,9 @@ def swapped(statement: str, rng: np.random.Generator) -> Iterator[tuple[str, str
         found = _other(slot, statement, known, rng)
         if found is not None:
             rank, value, detail = found
-            made.append((rank, slot.start, _put(statement, slot, value), detail))
+            text = _put(statement, slot, value)
+            if stands_in(detail, text) and not stands_in(detail, statement):
+                made.append((rank, slot.start, text, detail))
     for _, _, text, value in sorted(made, key=lambda m: (m[0], m[1])):
         yield text, value
 
