@@ -104,6 +104,29 @@ def test_sigkill_at_ten_moments_with_the_extractive_reader(
 
 
 @pytest.mark.slow
+def test_sigkill_at_five_moments_of_an_interview(nursery: Nursery, tmp_path: Path) -> None:
+    """Questions are made up and replies judged during the run: a membership audit ends the same all the same."""
+    argv = ("membership", "--data", "synthetic:2", "--embedder", "hashing", "--per-user", "5", "--chunk", "2")
+    argv = (*argv, "--repeats", "2", "--concurrency", "2", "--quiet")
+    alone = calm(nursery, tmp_path / "calm", *argv)
+    whole, struck = written(alone), 0
+    for number, moment in enumerate(moments(4, 5)):
+        folder = tmp_path / f"killed-{number}"
+        code = nursery.killed_when(
+            lambda f=folder, m=moment: written(f) >= m * whole,
+            *argv,
+            "--out",
+            str(folder),
+            log=folder.with_suffix(".log"),
+        )
+        struck += code == KILLED
+        assert resumed(nursery, folder, *argv) == result(alone), f"killed after {moment:.1%}"
+        for name in ("findings.jsonl", "scores.csv"):
+            assert (folder / name).read_bytes() == (alone / name).read_bytes(), name
+    assert struck >= 3, "the kills came too late to mean anything"
+
+
+@pytest.mark.slow
 def test_killed_again_and_again_until_it_is_done(nursery: Nursery, tmp_path: Path) -> None:
     """Each time it may write more before it is killed, until its episodes, which are atomic, are done."""
     alone = calm(nursery, tmp_path / "calm", "plain-residue", *SMALL)

@@ -1,4 +1,4 @@
-"""The audits as functions: `vestige.frontier(...)`, `vestige.residue(...)` and `vestige.verify(...)`."""
+"""The audits as functions: `vestige.frontier(...)`, `vestige.residue(...)`, `vestige.verify(...)` and so on."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vestige import workflow
+from vestige.audits.membership.results import MembershipResult
 from vestige.audits.results import FrontierResult, ResidueResult
 from vestige.audits.verification.results import VerificationResult
 from vestige.datasets.instance import Dataset
+from vestige.datasets.units import UnitDataset
+from vestige.membership_options import MEMBERSHIP_LISTS, MembershipOptions
 from vestige.options import AuditOptions, checked_options, options_from
 from vestige.verify_options import VERIFY_LISTS, VerifyOptions
 
-__all__ = ["frontier", "residue", "verify"]
+__all__ = ["frontier", "membership", "residue", "verify"]
 
 T = TypeVar("T")
 
@@ -109,6 +112,51 @@ def verify(
     return _kept_or_not(go, checked)
 
 
+def membership(
+    agent: Any = "reference", data: str | Path | UnitDataset = "synthetic:20", **options: Any
+) -> MembershipResult:
+    """Find out whether somebody who talks to an agent can tell whether a statement is in its memory.
+
+    Args:
+        agent: As for `verify`.
+        data: Statements of users: a path, a name (`locomo`, `synthetic:N`), or a loaded `UnitDataset`.
+        **options: As on the command line (`vestige.membership_options.MembershipOptions`): `attacks`, `questions`,
+            `users`, `per_user`, `auxiliary`, `budget`, `out`, …. With `out` the run's folder holds report and scores
+            too; without, the run is deleted afterwards.
+
+    Returns:
+        The typed result.
+
+    Raises:
+        UserError: An option, the agent or the data cannot be used.
+        ModelError: A model cannot be reached at all.
+        StorageError: The disk is full.
+        Unassessable: No candidate was completed.
+    """
+    from vestige import attacking
+    from vestige.agents.source import name_of
+
+    loaded = data if isinstance(data, UnitDataset) else None
+    given = {
+        "quiet": True,
+        **options,
+        "data": data.name if isinstance(data, UnitDataset) else str(data),
+        "agent": agent if isinstance(agent, str) else name_of(agent),
+    }
+    checked = checked_options(MembershipOptions, MEMBERSHIP_LISTS, given)
+
+    def go(chosen: MembershipOptions) -> MembershipResult:
+        planned = attacking.make_plan(chosen, loaded)
+        folder, _ = workflow.run(planned, chosen, stop=attacking.stopper(chosen.seconds))
+        if options.get("out") is None:
+            result = workflow.conclude(folder)
+            assert isinstance(result, MembershipResult)
+            return result
+        return attacking.finish(folder).result
+
+    return _kept_or_not(go, checked)
+
+
 def _audit(audit: str, data: str | Path | Dataset, given: dict[str, Any]) -> FrontierResult | ResidueResult:
     dataset = data if isinstance(data, Dataset) else None
     name = data.name if isinstance(data, Dataset) else str(data)
@@ -124,7 +172,7 @@ def _audit(audit: str, data: str | Path | Dataset, given: dict[str, Any]) -> Fro
     return _kept_or_not(go, options)
 
 
-Options = TypeVar("Options", AuditOptions, VerifyOptions)
+Options = TypeVar("Options", AuditOptions, VerifyOptions, MembershipOptions)
 
 
 def _kept_or_not(go: Callable[[Options], T], options: Options) -> T:

@@ -14,6 +14,7 @@ __all__ = [
     "Artifact",
     "AskOptions",
     "JsonScalar",
+    "MemoryUnit",
     "Receipt",
     "Record",
     "RemovalRequest",
@@ -103,6 +104,16 @@ class ToolResult(Record):
     """As it was handed to the model."""
     error: bool = False
     """The tool refused the call: unknown name, unusable arguments."""
+
+
+class MemoryUnit(Record):
+    """A statement to be stored as it stands, without a conversation and without a model."""
+
+    id: str
+    """What the evaluator calls it; an agent may give it a name of its own."""
+    text: str
+    session: str | None = None
+    """The conversation it stands for, where there is one."""
 
 
 class RetrievedUnit(Record):

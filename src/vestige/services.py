@@ -16,7 +16,7 @@ from vestige.options import naming
 from vestige.probes.adaptive import AdaptivePolicy
 from vestige.probes.measures import CosineMeasure, JudgeMeasure, LeaningMeasure, SemanticJudge
 from vestige.runs.plan import Plan
-from vestige.runs.services import Measure, Policy, Services
+from vestige.runs.services import Interviewer, Measure, Policy, Services
 from vestige.runs.steps import Episode
 
 __all__ = ["Models", "check_models"]
@@ -37,6 +37,7 @@ def check_models(plan: Plan) -> None:
         ("model", plan.models.agent),
         ("judge", plan.models.judge),
         ("auxiliary", plan.models.adaptive),
+        *plan.models.auxiliary.items(),
     )
     for flag, name in named:
         if name is not None:
@@ -75,7 +76,8 @@ class Models:
         self._cache = ResponseCache(cache)
         names = plan.models
         self._chat: dict[str, ChatModel] = {}
-        for name in dict.fromkeys(n for n in (names.agent, names.judge, names.adaptive) if n is not None):
+        helpers = (names.judge, names.adaptive, *names.auxiliary.values())
+        for name in dict.fromkeys(n for n in (names.agent, *helpers) if n is not None):
             model = open_model(name, deterministic=names.deterministic, concurrency=concurrency)
             self._chat[name] = model if name == "extractive" else CachedModel(model, self._cache)
         self._embedders: dict[str, Embedder] = {name: open_embedder(name) for name in _embedders(plan)}
@@ -96,6 +98,7 @@ class Models:
             model=self._chat[plan.models.agent],
             embedders=self._embedders,
             knobs=plan.agent.knobs,
+            top_logprobs=int(plan.settings.get("top_logprobs", 0)),
         )
 
         async def open_agent(episode: Episode, storage: Path) -> Agent:
@@ -117,8 +120,17 @@ class Models:
             embedder_of=lambda episode: opener.embedder(str(episode.knobs["embedder"])),
             measures=measures,
             policies=policies,
+            interviewers=self._interviewers(plan, scorer),
             guard=_guard_of(plan) if policies else None,
         )
+
+    def _interviewers(self, plan: Plan, embedder: Embedder) -> dict[str, Interviewer]:
+        if plan.audit != "membership":
+            return {}
+        from vestige.audits.membership.scripts import PROBE
+        from vestige.interviewing import interviewer_of
+
+        return {PROBE: interviewer_of(plan, self._chat, embedder)}
 
     def facts(self) -> dict[str, Any]:
         """Counts and server settings, for host.json."""

@@ -16,6 +16,7 @@ from vestige.agents.opening import AGENTS, check_agent, settings_of
 from vestige.audits import frontier, residue
 from vestige.audits.conclusion import check_plan, completed
 from vestige.audits.findings import Finding, write_findings
+from vestige.audits.membership.results import MembershipResult
 from vestige.audits.residue import ResidueSettings
 from vestige.audits.results import FrontierResult, ResidueResult
 from vestige.audits.study import StudySettings, build_study, data_ref
@@ -36,7 +37,7 @@ from vestige.runs.engine import RunSummary, execute
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import AgentSpec, ModelSpec, Plan
 from vestige.runs.progress import progress
-from vestige.runs.steps import Ask, AskAdaptively, Episode, Step
+from vestige.runs.steps import Ask, AskAbout, AskAdaptively, Episode, Step
 from vestige.runs.store import read_attempts
 
 if TYPE_CHECKING:
@@ -65,11 +66,12 @@ DEFAULT_K = {"frontier": (1, 3, 6, 10, 25), "residue": (6,)}
 NEEDS = {"frontier": ("configure",), "residue": ("configure", "snapshot", "restore", "inspect")}
 """Optional methods of an agent that an audit cannot do without."""
 
-Result = FrontierResult | ResidueResult | VerificationResult
+Result = FrontierResult | ResidueResult | VerificationResult | MembershipResult
 KINDS: dict[str, type[Result]] = {
     "frontier": FrontierResult,
     "residue": ResidueResult,
     "verification": VerificationResult,
+    "membership": MembershipResult,
 }
 """Result types by the name of the audit in a plan."""
 
@@ -125,6 +127,8 @@ def _exchanges(step: Step) -> int:
             return 1
         case AskAdaptively():
             return step.rounds + 1
+        case AskAbout():
+            return step.expected
         case _:
             return 0
 
@@ -246,6 +250,7 @@ def run(
     models: Models | None = None,
     on_folder: Callable[[Path], None] | None = None,
     capture: bool = False,
+    stop: Callable[[], str | None] | None = None,
 ) -> tuple[RunFolder, RunSummary]:
     """Run a plan to its end, in the folder that the options name.
 
@@ -255,6 +260,7 @@ def run(
         models: Models that are open already; None: open them, and close them afterwards.
         on_folder: Called with the folder once it is made.
         capture: Send what this process prints meanwhile to `agent.log` in the folder: an agent under test may print.
+        stop: See `vestige.runs.engine.execute`.
 
     Raises:
         VestigeError: See `execute`; what was recorded stays and `--resume` continues it.
@@ -268,19 +274,14 @@ def run(
     try:
         if on_folder is not None:
             on_folder(folder.path)
-        summary = _captured(planned, folder, options, models, capture)
+        if capture:
+            with captured(folder.path / AGENT_LOG) as terminal:
+                summary = asyncio.run(_execute(planned, folder, options, models, stop, terminal))
+        else:
+            summary = asyncio.run(_execute(planned, folder, options, models, stop))
     finally:
         folder.close()
     return folder, summary
-
-
-def _captured(
-    planned: Planned, folder: RunFolder, options: RunOptions, models: Models | None, capture: bool
-) -> RunSummary:
-    if not capture:
-        return asyncio.run(_execute(planned, folder, options, models))
-    with captured(folder.path / AGENT_LOG) as terminal:
-        return asyncio.run(_execute(planned, folder, options, models, terminal))
 
 
 async def _execute(
@@ -288,6 +289,7 @@ async def _execute(
     folder: RunFolder,
     options: RunOptions,
     models: Models | None,
+    stop: Callable[[], str | None] | None,
     terminal: TextIO | None = None,
 ) -> RunSummary:
     from vestige.services import Models
@@ -311,6 +313,7 @@ async def _execute(
                 own.services(planned.plan),
                 concurrency=options.concurrency,
                 on_event=on_event,
+                stop=stop,
             )
     finally:
         if models is None:
@@ -343,6 +346,10 @@ def _score(folder: RunFolder) -> Iterator[Finding]:
             from vestige.audits.verification import scoring
 
             return scoring.score(plan, folder)
+        case "membership":
+            from vestige.audits.membership import scoring as candidates
+
+            return candidates.score(plan, folder)
         case other:
             raise IntegrityError(f"plan.json: audit {other!r} is not one this version knows")
 
@@ -360,6 +367,10 @@ def conclude(folder: RunFolder, findings: list[Finding] | None = None) -> Result
             from vestige.audits.verification import conclusion, reading
 
             result = conclusion.conclude(reading.brief_of(folder.plan, folder), findings)
+        case "membership":
+            from vestige.audits.membership import conclusion as ranked
+
+            result = ranked.conclude(folder.plan, folder, findings)
         case "frontier":
             result = frontier.conclude(folder.plan, completed(folder), findings)
         case _:

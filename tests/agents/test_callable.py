@@ -22,7 +22,7 @@ from vestige.errors import AgentError, ConfigError
 from vestige.models.chat import ChatClient
 from vestige.models.extractive import ExtractiveReader
 from vestige.models.hashing import HashingEmbedder
-from vestige.records import AskOptions, Receipt, RemovalRequest, Reply, Session, Turn
+from vestige.records import AskOptions, MemoryUnit, Receipt, RemovalRequest, Reply, Session, Turn
 from vestige.runs.engine import execute
 from vestige.runs.services import Services
 from vestige.runs.steps import Ask, Await, EndSession, Episode, Forget, Reset
@@ -312,6 +312,22 @@ async def test_optional_methods_are_there_only_where_the_class_has_them(tmp_path
     assert await rich.poll("a", waiting) == waiting
     assert (await rich.poll("a", waiting.model_copy(update={"handle": "done"}))).completed
     await rich.close()
+
+
+async def test_units_are_stored_by_a_class_that_can_store_them(tmp_path: Path) -> None:
+    class Stores(Plain):
+        def remember(self, user: str, units: list[MemoryUnit]) -> str:
+            self.got += [(user, unit.id, unit.text) for unit in units]
+            return "ignored"
+
+        def ask(self, user: str, prompt: str) -> str:
+            return str(self.got)
+
+    agent = await opened(Stores, tmp_path)
+    assert describe(agent).capabilities == ("remember",)
+    assert await agent.remember("a", [MemoryUnit(id="7", text="Nora keeps bees.")]) is None
+    assert (await agent.ask("a", "?")).text == "[('a', '7', 'Nora keeps bees.')]"
+    await agent.close()
 
 
 async def test_storage_names_paths_and_configure_gets_what_it_takes(tmp_path: Path) -> None:

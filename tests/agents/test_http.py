@@ -22,7 +22,7 @@ from vestige.agents.protocol import Agent, describe
 from vestige.agents.templates import ABSENT, NoValue, check_template, fill_body, fill_path, find, parse_path
 from vestige.errors import AgentError, ConfigError
 from vestige.models.extractive import ExtractiveReader
-from vestige.records import AskOptions, RemovalRequest, Session, Turn
+from vestige.records import AskOptions, MemoryUnit, RemovalRequest, Session, Turn
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "http_agent.toml"
 TOKEN = "sk-very-secret"
@@ -306,6 +306,53 @@ async def test_turn_by_turn_and_values_that_are_not_there(service: Service) -> N
     await turns.close()
 
 
+UNITS = (
+    MemoryUnit(id="a/1", text="Nora keeps bees.", session="s1"),
+    MemoryUnit(id="b", text="Emil repairs clocks."),
+)
+
+
+async def test_units_are_stored_in_one_request(service: Service) -> None:
+    agent: Any = await service.agent(
+        more='[remember]\npath = "/m/{user}"\nbody = { all = "{units}", said = "{texts}" }'
+    )
+    service.fallback = answers({})
+    await agent.remember("u", UNITS)
+    units = [
+        {"id": "a/1", "text": "Nora keeps bees.", "session": "s1"},
+        {"id": "b", "text": "Emil repairs clocks."},
+    ]
+    assert service.bodies == [{"all": units, "said": [u.text for u in UNITS]}]
+    assert describe(agent).capabilities == ("close", "remember")
+    await agent.close()
+
+
+async def test_units_are_stored_one_by_one(service: Service) -> None:
+    agent: Any = await service.agent(
+        more='[remember]\nmethod = "PUT"\neach = "unit"\npath = "/m/{id}"\n'
+        'body = { note = "{text}", of = "{session}" }'
+    )
+    paths: list[str] = []
+
+    async def note(request: web.Request) -> web.Response:
+        paths.append(f"{request.method} {request.raw_path}")
+        return web.Response(status=204 if len(paths) < 3 else 507)
+
+    service.fallback = note
+    await agent.remember("u", UNITS)
+    assert paths == ["PUT /m/a%2F1", "PUT /m/b"]
+    assert service.bodies == [{"note": "Nora keeps bees.", "of": "s1"}, {"note": "Emil repairs clocks."}]
+    with pytest.raises(AgentError, match=r"^remember: PUT /m/\{id\}: HTTP 507$"):
+        await agent.remember("u", UNITS)
+    await agent.close()
+
+
+async def test_without_a_table_for_it_there_is_no_remember(service: Service) -> None:
+    agent = await service.agent()
+    assert not hasattr(agent, "remember") and "remember" not in describe(agent).capabilities
+    await agent.close()
+
+
 @pytest.mark.parametrize(
     ("status", "body", "forget", "expected"),
     [
@@ -523,6 +570,29 @@ def test_a_mistake_in_a_description_is_one_line(
     assert says in message
     assert "\n" not in message
     assert TOKEN not in message and "me:pw" not in message and "key=" not in message
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ('body = "{text}"', "[remember] body: one request stores all units"),
+        ('body = ["{texts}", "{id}"]', "[remember] body: one request stores all units"),
+        ("", "[remember] body: one request stores all units"),
+        ('each = "unit"\nbody = "{units}"', '[remember] body: with each = "unit", {text} must be in it'),
+        ('each = "unit"\nbody = "{id}"', '[remember] body: with each = "unit", {text} must be in it'),
+        ('each = "turn"\nbody = "{texts}"', "[remember] each: input should be 'all' or 'unit'"),
+        ('body = "{messages}"', "[remember] body: unknown placeholder {messages}; here are id, session"),
+    ],
+)
+def test_a_table_that_would_store_nothing_is_refused(
+    table: str, says: str, tmp_path: Path, environment: None
+) -> None:
+    path = tmp_path / "http.toml"
+    more = f'\n[remember]\npath = "/users/{{user}}/notes"\n{table}\n'
+    path.write_text(EXAMPLE.read_text(encoding="utf-8") + more, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        check_agent(str(path))
+    assert says in str(caught.value)
 
 
 def test_a_description_that_is_not_there() -> None:

@@ -17,7 +17,7 @@ from vestige.memory.settings import MemorySettings
 from vestige.models.base import ChatReply, ChatRequest
 from vestige.models.extractive import ExtractiveReader
 from vestige.models.hashing import HashingEmbedder
-from vestige.records import AskOptions, RemovalRequest, Session, Tool, Turn
+from vestige.records import AskOptions, MemoryUnit, RemovalRequest, Session, Tool, Turn
 from vestige.stats import clopper_pearson
 
 CANARY = "XQ7-VIOLET-3829"
@@ -180,6 +180,46 @@ async def test_more_k_than_units_is_the_same_request(make: Make, model: Recorded
     await agent.configure(k=3)
     await agent.ask("u", TOKEN_QUESTION, AskOptions())
     assert model.requests[-1] != asked[0]
+
+
+@pytest.mark.parametrize(
+    ("knobs", "tier"),
+    [
+        ({"level": 0}, "raw"),
+        ({"level": 1}, "summary"),
+        ({"level": 2}, "summary"),
+        ({"level": 1, "retrieve_from": "raw"}, "raw"),
+        ({"level": 2, "retrieve_from": "both"}, "raw"),
+    ],
+)
+async def test_units_are_stored_as_they_stand_where_they_are_retrieved(
+    make: Make, model: Recorded, knobs: dict[str, Any], tier: str
+):
+    """No model, no cutting and no dropping of what is there twice: what a membership audit calls a member is stored."""
+    agent = make(granularity="sentence", **knobs)
+    texts = ["Nora keeps bees. She sells honey.", "Emil repairs clocks.", "Emil repairs clocks."]
+    units = [MemoryUnit(id=f"u{i}", text=text, session="s1") for i, text in enumerate(texts)]
+    await agent.remember("u", units[:1])
+    await agent.remember("u", [])
+    await agent.remember("u", units[1:])
+    await agent.end_session("u")
+    assert model.requests == []
+    stored = await agent.inspect("u")
+    assert [(a.text, a.tier, a.session) for a in stored] == [(text, tier, "s1") for text in texts]
+    reply = await agent.ask("u", "What does Nora sell?")
+    assert reply.retrieved is not None and {unit.text for unit in reply.retrieved} == set(texts)
+    assert (await agent.ask("v", "What does Nora sell?")).retrieved == ()
+
+
+async def test_stored_units_outlive_a_restart_and_can_be_forgotten(make: Make):
+    agent = make()
+    await agent.remember(
+        "u", [MemoryUnit(id="0", text=f"My token is {CANARY}."), MemoryUnit(id="1", text="Bees.")]
+    )
+    await agent.restart()
+    assert CANARY in (await agent.ask("u", TOKEN_QUESTION)).text
+    assert (await agent.forget("u", RemovalRequest(value=CANARY))).completed
+    assert not any(CANARY in a.text for a in await agent.inspect("u"))
 
 
 async def test_a_probe_leaves_no_trace_unless_it_is_to_be_written_back(make: Make):

@@ -224,6 +224,19 @@ def test_a_line_is_one_json_object(tmp_path: Path) -> None:
     assert [json.loads(line)["episode"] for line in path.read_text("utf-8").split("\n")[:-1]] == ["a", "b"]
 
 
+def test_what_stands_after_an_attempt_s_end_is_refused(tmp_path: Path) -> None:
+    """Whoever reads a long run holds no more than what is under way; a late line is none of ours, twice or not."""
+    done = {"status": "done"}
+    written(tmp_path, ("a", "e", 1, {}), ("episode_end", "e", 1, done), ("b", "e", 1, {}), ("a", "f", 1, {}))
+    attempts = read_attempts(tmp_path)
+    with pytest.raises(
+        IntegrityError, match=r"0000\.jsonl:3: the record of e, step -1, stands there twice, or"
+    ):
+        list(read_counted(tmp_path, attempts, frozenset({"a", "b"})))
+    read = read_counted(tmp_path, attempts, frozenset({"a", "episode_end"}))
+    assert [line.kind for line in read] == ["a", "episode_end"]
+
+
 def test_a_record_that_stands_there_twice_is_not_counted_twice(tmp_path: Path) -> None:
     from tests.helpers.studies import people, run
 

@@ -7,21 +7,32 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
 from vestige.agents.exchange import Answer, Exchange
-from vestige.agents.http_config import ArtifactMap, Endpoint, Equals, LoadedConfig
+from vestige.agents.http_config import ArtifactMap, Endpoint, Equals, LoadedConfig, Remember
 from vestige.agents.protocol import CHANNELS, AgentDescription
 from vestige.agents.returns import as_artifacts, as_reply, unit_bytes
 from vestige.agents.templates import ABSENT, NoValue, find
 from vestige.errors import AgentError
-from vestige.records import Artifact, AskOptions, JsonScalar, Receipt, RemovalRequest, Reply, Session
+from vestige.records import (
+    Artifact,
+    AskOptions,
+    JsonScalar,
+    MemoryUnit,
+    Receipt,
+    RemovalRequest,
+    Reply,
+    Session,
+)
 
 __all__ = ["HttpAgent"]
 
 MAX_PAGES = 10_000
 """Of one inspection."""
+OPTIONAL = ("end_session", "remember", "inspect", "settle", "maintain", "poll")
+"""Methods that are there where the description has a table of that name."""
 
 
 def _namespace() -> str:
@@ -47,7 +58,7 @@ class HttpAgent:
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         # Only what is not found otherwise comes here: the optional methods.
         config = self.__dict__.get("_config")
-        if name in ("inspect", "poll", "end_session", "settle", "maintain") and getattr(config, name, None):
+        if name in OPTIONAL and getattr(config, name, None):
             return cast(Callable[..., Awaitable[Any]], getattr(self, f"_{name}"))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -189,6 +200,17 @@ class HttpAgent:
         values = {"user": self._user(user), "session": self._last_session.get(user)}
         await self._send("end_session", cast(Endpoint, self._config.end_session), values)
 
+    async def _remember(self, user: str, units: Sequence[MemoryUnit]) -> None:
+        endpoint = cast(Remember, self._config.remember)
+        values: dict[str, Any] = {"user": self._user(user)}
+        if endpoint.each == "all":
+            listed = [unit.model_dump(exclude_none=True) for unit in units]
+            values |= {"units": listed, "texts": [unit.text for unit in units]}
+            await self._send("remember", endpoint, values)
+            return
+        for unit in units:
+            await self._send("remember", endpoint, {**values, **unit.model_dump()})
+
     async def _settle(self) -> None:
         await self._send("settle", cast(Endpoint, self._config.settle), {})
 
@@ -209,7 +231,6 @@ class HttpAgent:
             "model_requests": ask.model_requests is not None,
             "vectors": config.inspect is not None and config.inspect.vector is not None,
         }
-        optional = ("end_session", "inspect", "settle", "maintain", "poll")
         configuration: dict[str, JsonScalar] = {"file": self._loaded.file, "sha256": self._loaded.sha256}
         if config.reset is None:
             configuration["reset"] = "a user that was never seen"
@@ -217,7 +238,7 @@ class HttpAgent:
             name=config.name or self._loaded.file.removesuffix(".toml"),
             version=config.version,
             configuration=configuration,
-            capabilities=("close", *(name for name in optional if getattr(config, name) is not None)),
+            capabilities=("close", *(name for name in OPTIONAL if getattr(config, name) is not None)),
             tiers=config.tiers,
             channels=tuple(c for c in CHANNELS if mapped.get(c)),
             absent={str(channel): reason for channel, reason in config.absent.items()},

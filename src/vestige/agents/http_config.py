@@ -44,6 +44,7 @@ SLOTS: dict[str, frozenset[str]] = {
     "reset": frozenset({"user"}),
     "inspect": frozenset({"user", "cursor"}),
     "poll": frozenset({"user", "receipt"}),
+    "remember": frozenset({"user", "units", "texts", "id", "text", "session"}),
     "end_session": frozenset({"user", "session"}),
     "settle": frozenset[str](),
     "maintain": frozenset[str](),
@@ -119,6 +120,13 @@ class Converse(Endpoint):
     """One request for a session, with {messages} or {text}, or one for each turn, with {role} and {content}."""
     roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
     """Whose turns are sent."""
+
+
+class Remember(Endpoint):
+    """Statements stored as they stand, without a conversation."""
+
+    each: Literal["all", "unit"] = "all"
+    """One request for all, with {units} or {texts}, or one for each, with {text}, and {id} and {session}."""
 
 
 class Ask(Endpoint):
@@ -199,6 +207,7 @@ class HttpConfig(Record):
     reset: Endpoint | None = None
     inspect: ArtifactMap | None = None
     poll: Poll | None = None
+    remember: Remember | None = None
     end_session: Endpoint | None = None
     settle: Endpoint | None = None
     maintain: Endpoint | None = None
@@ -220,12 +229,27 @@ class HttpConfig(Record):
             raise ValueError("[forget] handle: [poll] needs the path at which the answer gives a handle")
         if self.inspect is not None and (self.inspect.next is None) != ("cursor" not in self.inspect.slots):
             raise ValueError("[inspect] next: {cursor} and next go together")
+        if self.remember is not None:
+            _check_remember(self.remember)
         per_turn = {"role", "content"} & self.converse.slots
         if (self.converse.each == "turn") != bool(per_turn):
             raise ValueError(
                 '[converse] each: {role} and {content} are of a turn; with them, and only then, each = "turn"'
             )
         return self
+
+
+def _check_remember(endpoint: Remember) -> None:
+    together, alone = {"units", "texts"} & endpoint.slots, {"id", "text", "session"} & endpoint.slots
+    if endpoint.each == "all" and (alone or not together):
+        raise ValueError(
+            "[remember] body: one request stores all units, so {units} or {texts} must be in it; "
+            'with {text}, {id} or {session}, each = "unit"'
+        )
+    if endpoint.each == "unit" and (together or "text" not in alone):
+        raise ValueError(
+            '[remember] body: with each = "unit", {text} must be in it, and neither {units} nor {texts}'
+        )
 
 
 @dataclass(frozen=True)

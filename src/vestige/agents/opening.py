@@ -87,13 +87,21 @@ class Opener:
         model: What it answers and summarizes with.
         embedders: By name, those that episodes may ask for.
         knobs: Of every episode, before the episode's own.
+        top_logprobs: Alternatives that the reference agent asks its model for at each token; 0: no log-probabilities.
     """
 
     def __init__(
-        self, name: str, *, model: ChatModel, embedders: dict[str, Embedder], knobs: dict[str, JsonScalar]
+        self,
+        name: str,
+        *,
+        model: ChatModel,
+        embedders: dict[str, Embedder],
+        knobs: dict[str, JsonScalar],
+        top_logprobs: int = 0,
     ) -> None:
         self._name = check_agent(name)
         self._model, self._embedders, self._knobs = model, embedders, knobs
+        self._top_logprobs = top_logprobs
 
     def embedder(self, name: str) -> Embedder:
         """The embedder of that name."""
@@ -131,6 +139,7 @@ class Opener:
             embedder=self.embedder(str(embedder)),
             settings=memory,
             tool_mode=tool_mode,
+            top_logprobs=self._top_logprobs,
         )
         await agent.open()
         return agent

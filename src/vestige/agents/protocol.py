@@ -43,6 +43,7 @@ OPTIONAL_METHODS: tuple[str, ...] = (
     "close",
     "configure",
     "end_session",
+    "remember",
     "inspect",
     "storage",
     "snapshot",
@@ -60,10 +61,10 @@ class Agent(Protocol):
     """The system under test: it takes in conversations, answers, forgets.
 
     Optional methods, used where they exist: ``open()``, ``close()``, ``configure(**knobs)``,
-    ``end_session(user)``, ``inspect(user) -> list[Artifact]``, ``storage() -> list[Path]``,
-    ``snapshot(user, path)``, ``restore(user, path)``, ``restart()`` (a fresh process over the same storage),
-    ``settle()``, ``maintain()``, ``poll(user, receipt) -> Receipt`` (how an asynchronous deletion stands); all
-    asynchronous.
+    ``end_session(user)``, ``remember(user, units)`` (store statements directly, without a model),
+    ``inspect(user) -> list[Artifact]``, ``storage() -> list[Path]``, ``snapshot(user, path)``,
+    ``restore(user, path)``, ``restart()`` (a fresh process over the same storage), ``settle()``, ``maintain()``,
+    ``poll(user, receipt) -> Receipt`` (how an asynchronous deletion stands); all asynchronous.
     """
 
     async def converse(self, user: str, session: Session) -> None:

@@ -25,7 +25,16 @@ from vestige.memory.retrieve import Retrieved
 from vestige.memory.settings import MemorySettings
 from vestige.memory.store import MemoryStore
 from vestige.models.base import ChatModel, ChatRequest, Embedder, Message
-from vestige.records import Artifact, AskOptions, Receipt, RemovalRequest, Reply, RetrievedUnit, Session
+from vestige.records import (
+    Artifact,
+    AskOptions,
+    MemoryUnit,
+    Receipt,
+    RemovalRequest,
+    Reply,
+    RetrievedUnit,
+    Session,
+)
 
 __all__ = ["KNOBS", "ReferenceAgent", "all_settings", "prompt_versions", "split_settings"]
 
@@ -177,6 +186,10 @@ class ReferenceAgent:
         """Drop everything that is kept of the user."""
         await self.memory.reset(user)
 
+    async def remember(self, user: str, units: Sequence[MemoryUnit]) -> None:
+        """Store statements as they stand, in the tier that is retrieved; no model is asked."""
+        await self.memory.remember(user, units)
+
     async def inspect(self, user: str) -> list[Artifact]:
         """Every stored unit of the user in order of creation, with its vector, then its notes and orders."""
         store = self.memory.store
@@ -249,6 +262,7 @@ class ReferenceAgent:
                 "close",
                 "configure",
                 "end_session",
+                "remember",
                 "inspect",
                 "storage",
                 "snapshot",

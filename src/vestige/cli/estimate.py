@@ -8,10 +8,11 @@ from vestige.cli.guard import say
 
 if TYPE_CHECKING:
     from vestige.audits.estimate import Estimate
+    from vestige.membership_options import MembershipOptions
     from vestige.options import AuditOptions
     from vestige.verify_options import VerifyOptions
 
-__all__ = ["print_estimate", "print_verification_estimate"]
+__all__ = ["print_estimate", "print_membership_estimate", "print_verification_estimate"]
 
 SPEEDS = {
     "local/smollm2-135m": (400, 135),
@@ -38,6 +39,33 @@ def print_estimate(audit: str, options: AuditOptions) -> None:
     say(f"states built       {e.states_built}")
     say(f"exchanges          {e.exchanges}")
     _print_calls(options.model, e)
+    for note in planned.notes:
+        say(f"note: {note}")
+    say("nothing was run")
+
+
+def print_membership_estimate(options: MembershipOptions) -> None:
+    """Print what a membership audit would ask, without asking it.
+
+    Raises:
+        UserError: The run would be refused: its models are not to be had as they are named.
+    """
+    from vestige import attacking
+    from vestige.services import check_models
+
+    planned = attacking.make_plan(options)
+    check_models(planned.plan)
+    plan = planned.plan
+    asked = sum(len(f["labels"]) for f in plan.fixtures.values())
+    say(
+        f"plan {plan.sha256[:12]}: {len(plan.fixtures)} users, {asked} candidates, {len(plan.episodes)} episodes"
+    )
+    say(f"exchanges          at most {planned.exchanges}")
+    say(
+        f"model calls        {'none' if options.model == 'extractive' else f'at most {planned.exchanges}, the agent'}"
+    )
+    for part, name in plan.settings["parts"].items():
+        say(f"{part:<19}{name}")
     for note in planned.notes:
         say(f"note: {note}")
     say("nothing was run")

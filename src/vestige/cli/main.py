@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vestige import __version__
-from vestige.cli import audits, catalog, demo, packet, stored, verify
+from vestige.cli import audits, catalog, demo, membership, packet, stored, verify
 from vestige.cli.panels import STORED, PanelGroup
 
 __all__ = ["app", "main"]
@@ -41,6 +41,7 @@ def _root(
 demo.register(app)
 audits.register(app)
 verify.register(app)
+membership.register(app)
 stored.register(app)
 packet.register(app, STORED)
 catalog.register(app)

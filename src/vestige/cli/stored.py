@@ -43,13 +43,19 @@ def lines_of(result: Result) -> list[str]:
         from vestige.report.verification.lines import verification_lines
 
         return verification_lines(result)
+    from vestige.audits.membership.results import MembershipResult
+
+    if isinstance(result, MembershipResult):
+        from vestige.report.membership import membership_lines
+
+        return membership_lines(result)
     from vestige.report import summary_lines
 
     return summary_lines(result)
 
 
-def _is_verification(runs: list[Path]) -> bool:
-    """Whether the run is a verification, whose report is its own.
+def _own_report(runs: list[Path]) -> str | None:
+    """The audit of a run whose report is its own: a verification, or a membership audit.
 
     Raises:
         ConfigError: It is one of several.
@@ -57,10 +63,11 @@ def _is_verification(runs: list[Path]) -> bool:
     from vestige.errors import ConfigError
     from vestige.runs.folder import RunFolder
 
-    verifications = [run for run in runs if RunFolder.open(run).plan.audit == "verification"]
-    if verifications and len(runs) > 1:
-        raise ConfigError(f"{verifications[0]}: a verification has a report of its own; give it alone")
-    return bool(verifications)
+    audits = [RunFolder.open(run).plan.audit for run in runs]
+    own = next((a for a in audits if a in ("verification", "membership")), None)
+    if own is not None and len(runs) > 1:
+        raise ConfigError(f"{runs[audits.index(own)]}: a {own} has a report of its own; give it alone")
+    return own
 
 
 def register(app: typer.Typer) -> None:
@@ -130,7 +137,13 @@ def register(app: typer.Typer) -> None:
 
         if len(runs) > 1 and out is None:
             raise ConfigError(f"{len(runs)} runs: say with --out where their common report goes")
-        if _is_verification(runs):
+        own = _own_report(runs)
+        if own == "membership":
+            from vestige.attacking import finish as finish_membership
+
+            say(f"report: {finish_membership(RunFolder.open(runs[0]), title=title, out=out).report}")
+            return
+        if own == "verification":
             from vestige.verifying import finish
 
             written = finish(RunFolder.open(runs[0]), show_targets=show_canaries, title=title, out=out)

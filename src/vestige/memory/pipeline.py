@@ -20,7 +20,7 @@ from vestige.memory.store import MemoryStore, SessionNote
 from vestige.memory.units import Changes, Unit, unit_id
 from vestige.memory.write import LEVELS, Writer
 from vestige.models.base import ChatModel, Embedder
-from vestige.records import Receipt, RemovalRequest, Session
+from vestige.records import MemoryUnit, Receipt, RemovalRequest, Session
 
 __all__ = ["MemoryPipeline"]
 
@@ -144,6 +144,39 @@ class MemoryPipeline:
         keep = tuple(Kept(first + i, draft.kind, session, draft.text) for i, draft in enumerate(drafts))
         self.store.apply(user, changes, [note], keep=keep)
         return tuple(item.text for item in (*changes.inserts, *keep))
+
+    async def remember(self, user: str, units: Sequence[MemoryUnit]) -> None:
+        """Store statements as they stand, in the tier that is retrieved; nothing is summarised.
+
+        Raises:
+            ModelError: Embedding failed; nothing was stored.
+            StorageError: The store cannot be written; nothing was stored.
+        """
+        async with self._writing:
+            self.store.pin(self._pinned())
+            level = self.settings.level
+            tier = "raw" if "raw" in self.settings.tiers() else "summary"
+            blobs = await self._deriver().embed([unit.text for unit in units])
+            first = self.store.next_order(user)
+            made: list[Unit] = []
+            for place, (unit, blob) in enumerate(zip(units, blobs, strict=True)):
+                order = first + place
+                name, session = unit_id(tier, order), unit.session or "remembered"
+                made.append(
+                    Unit(
+                        name,
+                        order,
+                        tier,
+                        0 if tier == "raw" else level,
+                        session,
+                        place,
+                        None,
+                        unit.text,
+                        blob,
+                    )
+                )
+            notes = [SessionNote(session, None) for session in dict.fromkeys(u.session for u in made)]
+            self.store.apply(user, Changes(inserts=tuple(made)), notes)
 
     async def end_session(self, user: str) -> None:
         """Summarise the user's open sessions; without any, nothing happens.

@@ -13,7 +13,7 @@ from vestige.runs.plan import Probe, seed_for
 from vestige.runs.services import Event
 from vestige.runs.steps import Ask, AskAdaptively
 
-__all__ = ["MAX_QUESTION", "MAX_REPLY", "ask", "ask_adaptively"]
+__all__ = ["MAX_QUESTION", "MAX_REPLY", "ask", "ask_adaptively", "put", "record"]
 
 MAX_REPLY = 500_000
 """Characters of a reply: a longer one is a failure of the agent, not an answer that could be read to its end."""
@@ -25,8 +25,8 @@ async def ask(contact: Contact, agent: Agent, index: int, step: Ask) -> None:
     """Put a probe and record the exchange; a repeat differs from the first time in its seed alone."""
     probe = contact.plan.probes[step.probe]
     names = (str(step.repeat),) if step.repeat else ()
-    reply, body = await _put(contact, agent, contact.user(step.who), probe, probe.text, names)
-    _record(contact, index, probe, step.repeat, step.labels, {"reply": reply, **body})
+    reply, body = await put(contact, agent, contact.user(step.who), probe, probe.text, names)
+    record(contact, index, probe, step.repeat, step.labels, {"reply": reply, **body})
 
 
 async def ask_adaptively(contact: Contact, agent: Agent, index: int, step: AskAdaptively) -> None:
@@ -66,9 +66,9 @@ async def ask_adaptively(contact: Contact, agent: Agent, index: int, step: AskAd
                 )
                 continue
         names = ("round", str(turn)) if turn else ()
-        reply, body = await _put(contact, agent, user, probe, question, names)
+        reply, body = await put(contact, agent, user, probe, question, names)
         transcript.append((question, reply.text))
-        _record(contact, index, probe, turn, labels, {"prompt": question, "reply": reply, **body})
+        record(contact, index, probe, turn, labels, {"prompt": question, "reply": reply, **body})
 
 
 def _refusal(contact: Contact, question: str) -> str | None:
@@ -81,9 +81,10 @@ def _refusal(contact: Contact, question: str) -> str | None:
     return guard(contact.episode, question) if guard is not None else None
 
 
-async def _put(
+async def put(
     contact: Contact, agent: Agent, user: str, probe: Probe, prompt: str, names: tuple[str, ...]
 ) -> tuple[Reply, dict[str, Any]]:
+    """Put one prompt as the probe says; the reply, and what is recorded beside it. `names` spawn the seed."""
     options = AskOptions(
         session=probe.session,
         seed=seed_for(contact.plan.seed, "ask", probe.id, *names),
@@ -104,7 +105,7 @@ async def _put(
     return reply, {"measures": measures, "seconds": round(seconds, 4)}
 
 
-def _record(
+def record(
     contact: Contact,
     index: int,
     probe: Probe,
@@ -112,6 +113,7 @@ def _record(
     labels: dict[str, JsonScalar],
     body: dict[str, Any],
 ) -> None:
+    """Append the exchange to the record."""
     contact.summary.exchanges += 1
     contact.write("exchange", index, probe=probe.id, repeat=repeat, labels=labels, body=body)
     contact.tell(Event("exchange", contact.episode.id))

@@ -44,6 +44,7 @@ async def execute(
     concurrency: int = 4,
     on_event: Callable[[Event], None] | None = None,
     give_up: bool = True,
+    stop: Callable[[], str | None] | None = None,
 ) -> RunSummary:
     """Run every episode that is not yet done, `concurrency` at a time.
 
@@ -59,6 +60,7 @@ async def execute(
         on_event: Told of what happens.
         give_up: Whether to stop when nothing works: an episode outside any group then raises its error, groups end
             the call with `RunSummary.gave_up`. False: go on through every failure.
+        stop: Asked before each episode or group; a reason ends the call there, and nothing that was begun is cut.
 
     Raises:
         StorageError: The disk is full; what was recorded stays valid.
@@ -84,6 +86,7 @@ async def execute(
         summary=summary,
         tell=on_event or (lambda event: None),
         limit=max(GIVE_UP_AFTER, 2 * concurrency) if give_up else None,
+        stop=stop or (lambda: None),
     )
     queue = iter(units)
     try:
@@ -138,6 +141,8 @@ class _Run:
     tell: Callable[[Event], None]
     limit: int | None
     """Failures in a row after which the run stops."""
+    stop: Callable[[], str | None]
+    """Why no more work should be begun; None: go on."""
     abort: list[BaseException] = field(default_factory=list[BaseException])
     in_a_row: int = 0
 
@@ -145,6 +150,9 @@ class _Run:
         """Take pieces of work until none is left."""
         for unit in queue:
             if self.abort or self.summary.gave_up is not None:
+                return
+            self.summary.stopped = self.summary.stopped or self.stop()
+            if self.summary.stopped is not None:
                 return
             if unit[0].group is None:
                 await self._alone(unit[0])

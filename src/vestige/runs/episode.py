@@ -18,6 +18,7 @@ from vestige.runs import steps as s
 from vestige.runs.asking import ask, ask_adaptively
 from vestige.runs.contact import Contact
 from vestige.runs.inspection import Inspector
+from vestige.runs.interview import ask_about, remember
 from vestige.runs.services import Event
 from vestige.runs.stored import find_texts, refuse_shared, stored_paths
 from vestige.runs.timeline import Clock, Timeline
@@ -103,6 +104,10 @@ class EpisodeRun:
                 await ask(contact, agent, index, step)
             case s.AskAdaptively():
                 await ask_adaptively(contact, agent, index, step)
+            case s.AskAbout():
+                await ask_about(contact, agent, index, step)
+            case s.Remember():
+                await remember(contact, agent, index, step)
             case s.Forget() | s.Sham():
                 await self._remove(agent, index, contact.user(step.who), step.request, self._labels(step))
             case s.Await():

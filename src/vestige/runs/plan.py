@@ -88,6 +88,8 @@ class ModelSpec(Record):
     judge: str | None = None
     adaptive: str | None = None
     """The auxiliary model that writes adaptive questions."""
+    auxiliary: dict[str, str] = Field(default_factory=dict)
+    """Models of a membership audit's parts, by the part's name: generator, responses, memory, paraphraser."""
     temperature: float = 0.0
     deterministic: bool = False
 

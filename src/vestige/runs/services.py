@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+from pydantic import Field, model_validator
 
 from vestige.agents.protocol import Agent
 from vestige.models.base import Embedder
-from vestige.records import JsonScalar, Reply
+from vestige.records import JsonScalar, Record, Reply
 from vestige.runs.plan import Probe
-from vestige.runs.steps import Episode
+from vestige.runs.steps import Episode, Who
 
-__all__ = ["Event", "Measure", "Policy", "RunSummary", "Services"]
+__all__ = [
+    "Event",
+    "Interview",
+    "InterviewQuestion",
+    "Interviewer",
+    "Measure",
+    "Policy",
+    "RunSummary",
+    "Services",
+]
 
 
 class Measure(Protocol):
@@ -41,6 +52,56 @@ class Policy(Protocol):
         ...
 
 
+class InterviewQuestion(Record):
+    """One question about a candidate."""
+
+    id: str
+    """Its set and number: `recall-0`."""
+    prompt: str
+    who: Who = "user"
+    """`sibling`: put to the same agent as a user of whom nothing is stored."""
+    about: dict[str, Any] = Field(default_factory=dict)
+    """What it was made from; what the interviewer needs to judge the reply."""
+
+
+class Interview(Record):
+    """All questions about one candidate."""
+
+    questions: tuple[InterviewQuestion, ...]
+    record: dict[str, Any] = Field(default_factory=dict)
+    """What is recorded of how they were made: counts, refusals, who made them."""
+
+    @model_validator(mode="after")
+    def _named_apart(self) -> Interview:
+        if len({question.id for question in self.questions}) < len(self.questions):
+            raise ValueError(
+                "two questions of an interview have one id, and their replies could not be told apart"
+            )
+        return self
+
+
+class Interviewer(Protocol):
+    """Makes up questions about a candidate statement, and judges the replies."""
+
+    async def questions(self, candidate: Mapping[str, Any], seed: int) -> Interview:
+        """The questions, the same ones for the same seed.
+
+        Raises:
+            ModelError: A model failed.
+        """
+        ...
+
+    async def measure(
+        self, candidate: Mapping[str, Any], question: InterviewQuestion, reply: Reply
+    ) -> dict[str, Any]:
+        """What is recorded with the exchange.
+
+        Raises:
+            ModelError: A model failed.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Services:
     """What the engine is given to act with."""
@@ -52,6 +113,8 @@ class Services:
     measures: Mapping[str, Measure]
     policies: Mapping[str, Policy] = field(default_factory=dict[str, Policy])
     """By the name that `AskAdaptively` gives."""
+    interviewers: Mapping[str, Interviewer] = field(default_factory=dict[str, Interviewer])
+    """By the name that `AskAbout` gives."""
     guard: Callable[[Episode, str], str | None] | None = None
     """Why a policy's question must not be put in the episode, such as that it holds the target; None: it may be."""
 
@@ -82,5 +145,7 @@ class RunSummary:
     exchanges: int = 0
     agent_seconds: float = 0.0
     """Time spent waiting for the agent, summed over episodes that may run side by side."""
+    stopped: str | None = None
+    """Why work that had not been begun was left, though nothing had failed; None: none was."""
     gave_up: str | None = None
     """Why groups were left that had not been begun; None: none were."""

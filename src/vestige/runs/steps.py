@@ -10,6 +10,7 @@ from vestige.records import JsonScalar, Record, RemovalRequest
 
 __all__ = [
     "Ask",
+    "AskAbout",
     "AskAdaptively",
     "Await",
     "Configure",
@@ -19,6 +20,7 @@ __all__ = [
     "Forget",
     "Inspect",
     "Maintain",
+    "Remember",
     "Reset",
     "Restart",
     "Restore",
@@ -74,6 +76,38 @@ class Ask(Record):
     who: Who = "user"
     repeat: int = 0
     """Which time this probe is put in the episode; it changes the seed."""
+
+
+class Remember(Record):
+    """Store statements directly; where the agent cannot, let it take them in as a conversation."""
+
+    do: Literal["remember"] = "remember"
+    units: str
+    """SHA-256 of a blob, a JSON list of `MemoryUnit`."""
+    otherwise: str | None = None
+    """SHA-256 of the blob of a session that tells the same; None: an agent without `remember` is not asked."""
+    who: Who = "user"
+
+
+class AskAbout(Record):
+    """Put to the agent whatever questions an interviewer makes up about one candidate statement, and have it judge the
+    replies while its models are at hand.
+    """
+
+    do: Literal["ask_about"] = "ask_about"
+    candidate: str
+    """Id of the candidate in `units`."""
+    units: str
+    """SHA-256 of a blob, a JSON list of objects with at least `id` and `text`."""
+    interviewer: str
+    """Name of an interviewer of `Services.interviewers`."""
+    probe: str
+    """Id of the probe that says how the questions are put; it has no text of its own."""
+    repeats: Annotated[int, Field(ge=1, le=100)] = 1
+    """How often all questions are put, each time with seeds of their own."""
+    expected: Annotated[int, Field(ge=0)] = 0
+    """Exchanges if every question can be made, for progress and estimates."""
+    labels: dict[str, JsonScalar] = Field(default_factory=dict)
 
 
 class AskAdaptively(Record):
@@ -192,6 +226,8 @@ Step = Annotated[
     | Configure
     | Ask
     | AskAdaptively
+    | Remember
+    | AskAbout
     | Forget
     | Sham
     | Await

@@ -302,18 +302,25 @@ def read_counted(
     Raises:
         IntegrityError: A line stands there twice, has no content, or holds no reply where it should.
     """
-    seen: set[tuple[str, int, int, str, int]] = set()
+    # Of attempts that have not ended alone: the keys of all would grow with the run.
+    seen: dict[tuple[str, int], set[tuple[int, str, int]]] = {}
+    over: set[tuple[str, int]] = set()
     for place, line in _placed_lines(folder):
+        attempt, key = (line.episode, line.attempt), (line.step, line.kind, line.repeat)
+        again = attempt in over or key in seen.get(attempt, ())
+        if line.kind == "episode_end":
+            over.add(attempt)
+            seen.pop(attempt, None)
         if line.kind not in kinds:
             continue
         counts = attempts.done.get(line.episode) == line.attempt
         if not counts and not (failed and line.attempt in attempts.failed_attempts.get(line.episode, ())):
             continue
-        key = (line.episode, line.attempt, line.step, line.kind, line.repeat)
-        if key in seen or not isinstance(line.body, dict):
-            what = "stands there twice" if key in seen else "has no content"
+        if again or not isinstance(line.body, dict):
+            what = "stands there twice, or after its end" if again else "has no content"
             raise IntegrityError(f"{place}: the record of {line.episode}, step {line.step}, {what}")
-        seen.add(key)
+        if attempt not in over:
+            seen.setdefault(attempt, set()).add(key)
         if line.kind == "exchange":
             _check_exchange(place, line.body)
         yield line if counts else FailedLine(**dict(line))

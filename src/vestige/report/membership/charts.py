@@ -1,0 +1,150 @@
+"""The figures: ROC curves on two logarithmic axes, scores of members and others, ablations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vestige.audits.membership.results import MembershipResult
+from vestige.report import palette
+from vestige.report.charts import style
+from vestige.report.figures import Drawing
+from vestige.report.membership.lines import ATTACK_NAMES
+from vestige.report.membership.scores import Scores
+from vestige.stats import roc_curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["drawings"]
+
+SETTINGS = ("black", "gray", "white")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)), (0, (3, 1)))
+
+
+def drawings(result: MembershipResult, scores: Scores) -> list[Drawing]:
+    """Those that there is something to draw for."""
+    shown = [s for s in SETTINGS if any(setting == s for _, setting in scores.columns)]
+    if not shown or scores.table.member.all() or not scores.table.member.any():
+        return []
+    out = [_roc(result, scores, shown), _histograms(scores, shown)]
+    if any(a.name == "questions" for a in result.ablations):
+        out.append(_questions(result, shown))
+    return out
+
+
+def _panels(count: int, height: float) -> tuple[object, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.6, height), facecolor="none")
+    axes = [figure.add_subplot(1, count, i + 1) for i in range(count)]
+    for one in axes:
+        one.set_facecolor("none")
+        for side in ("top", "right"):
+            one.spines[side].set_visible(False)
+        one.tick_params(length=0, pad=4)
+    return figure, axes
+
+
+def _roc(result: MembershipResult, scores: Scores, shown: list[str]) -> Drawing:
+    floor = 0.5 / max(10, int((~scores.table.member).sum()))
+    with style("membership-roc"):
+        figure, axes = _panels(len(shown), 3.1)
+        for one, setting in zip(axes, shown, strict=True):
+            names = [a for a, s in scores.columns if s == setting]
+            for i, attack in enumerate(names):
+                values = scores.columns[attack, setting]  # pyright: ignore[reportArgumentType]
+                known = np.isfinite(values)
+                curve = roc_curve(values[known], scores.table.member[known])
+                one.plot(
+                    np.maximum(curve.fpr, floor),
+                    np.maximum(curve.tpr, floor),
+                    drawstyle="steps-post",
+                    color=palette.level(i),
+                    linestyle=DASHES[i % len(DASHES)],
+                    linewidth=1.4,
+                    label=ATTACK_NAMES[attack],
+                )
+            one.plot([floor, 1], [floor, 1], color=palette.GRID, linewidth=1)
+            one.set_xscale("log")
+            one.set_yscale("log")
+            one.set_title(f"{setting}-box", fontsize=9)
+            one.set_xlabel("false positive rate")
+            one.legend(fontsize=7, frameon=False, loc="lower right")
+        axes[0].set_ylabel("true positive rate")
+        figure.tight_layout()  # type: ignore[attr-defined]
+    caption = (
+        "ROC curves on two logarithmic axes, all thresholds, all repeats together; the straight line is chance. Rates "
+        f"below {floor:.2g} are drawn there."
+    )
+    text = "; ".join(
+        f"{ATTACK_NAMES[r.attack]} {r.setting}-box AUC {r.auc.value:.3f}"
+        for r in result.rows
+        if r.auc.value is not None
+    )
+    return Drawing("membership-roc", figure, caption, f"ROC curves. {text}.")  # type: ignore[arg-type]
+
+
+def _histograms(scores: Scores, shown: list[str]) -> Drawing:
+    first = next(a for a, _ in scores.columns)
+    member = scores.table.member
+    with style("membership-scores"):
+        figure, axes = _panels(len(shown), 2.4)
+        for one, setting in zip(axes, shown, strict=True):
+            values = scores.columns.get((first, setting))  # pyright: ignore[reportArgumentType]
+            one.set_title(f"{ATTACK_NAMES[first]}, {setting}-box", fontsize=9)
+            if values is None or not np.isfinite(values).any():
+                continue
+            known = np.isfinite(values)
+            ends = float(values[known].min()), float(values[known].max()) + 1e-9
+            bins = [float(b) for b in np.linspace(*ends, 25)]
+            for flag, colour, name in (
+                (True, palette.LEVELS[0], "members"),
+                (False, palette.LEVELS[1], "others"),
+            ):
+                own = values[known & (member == flag)]
+                one.hist(own, bins=bins, color=colour, alpha=0.55, label=name)
+            one.set_xlabel("score")
+            one.legend(fontsize=7, frameon=False)
+        axes[0].set_ylabel("candidates")
+        figure.tight_layout()  # type: ignore[attr-defined]
+    return Drawing(
+        "membership-scores",
+        figure,  # type: ignore[arg-type]
+        "Scores of members and of others. What overlaps cannot be told apart.",
+        "Histograms of the scores of members and of others, by setting.",
+    )
+
+
+def _questions(result: MembershipResult, shown: list[str]) -> Drawing:
+    with style("membership-ablations"):
+        figure, axes = _panels(2, 2.5)
+        for one, name, label in (
+            (axes[0], "questions", "K, number of questions"),
+            (axes[1], "retrieved", "retrieved units looked at"),
+        ):
+            for i, setting in enumerate(shown):
+                held = [a for a in result.ablations if a.name == name and a.setting == setting]
+                points = [(a.value, a.auc.value) for a in held if a.auc.value is not None]
+                if points:
+                    x, y = zip(*points, strict=True)
+                    one.plot(
+                        x,
+                        y,
+                        marker="osD"[i % 3],
+                        color=palette.level(i),
+                        linewidth=1.4,
+                        label=f"{setting}-box",
+                    )
+            one.set_xlabel(label)
+            if one.get_legend_handles_labels()[0]:
+                one.legend(fontsize=7, frameon=False)
+        axes[0].set_ylabel("MRMMIA's AUC")
+        figure.tight_layout()  # type: ignore[attr-defined]
+    return Drawing(
+        "membership-ablations",
+        figure,  # type: ignore[arg-type]
+        "MRMMIA with fewer questions, and with fewer retrieved units looked at, from the same pass.",
+        "AUC by number of questions and by number of retrieved units.",
+    )
