@@ -14,14 +14,14 @@ import sys
 CHILD = """
 import json, resource, sys, tempfile
 from pathlib import Path
-from vestige import workflow
+from vestige import studying, workflow
 from vestige.options import options_from
 repeats = int(sys.argv[1])
 ks = ",".join(str(k) for k in range(1, repeats + 1))
 with tempfile.TemporaryDirectory() as home:
     options = options_from({"data": "synthetic:20", "model": "extractive", "embedder": "hashing", "levels": "0",
                             "k": ks, "quiet": True, "out": Path(home) / "run"})
-    planned = workflow.make_plan("frontier", options)
+    planned = studying.make_plan("frontier", options)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     workflow.run(planned, options)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

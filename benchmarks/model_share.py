@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from vestige import workflow
+from vestige import studying
 from vestige.audits.estimate import estimate
 from vestige.models.base import ChatReply, ChatRequest
 from vestige.models.cache import CachedModel
@@ -30,7 +30,7 @@ async def measure(name: str, instances: int) -> None:
     options = options_from(
         {"data": "synthetic", "model": name, "instances": instances, "k": "1,3,6,10,25", "concurrency": 1}
     )
-    planned = workflow.make_plan("frontier", options)
+    planned = studying.make_plan("frontier", options)
     spent = 0.0
     calls = 0
     inner = LocalModel.complete

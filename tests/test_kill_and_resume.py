@@ -188,14 +188,14 @@ def test_sigkill_at_five_moments_with_an_endpoint(nursery: Nursery, tmp_path: Pa
 WITH_A_MODEL = """
 import sys
 from pathlib import Path
-from vestige import workflow
+from vestige import studying, workflow
 from vestige.datasets.instance import Dataset
 from vestige.options import options_from
 
 data = Dataset.model_validate_json(Path(sys.argv[1]).read_bytes())
 given = {"model": "local/smollm2-135m", "deterministic": True, "embedder": "hashing", "levels": "0,1", "k": "1,3"}
 options = options_from({**given, "probes": "direct", "quiet": True, "resume": True, "out": Path(sys.argv[2])})
-planned = workflow.make_plan("frontier", options, data)
+planned = studying.make_plan("frontier", options, data)
 short = {"max_tokens": 8, "summary_max_tokens": 24}  # so that the test takes seconds
 agent = planned.plan.agent.model_copy(update={"knobs": {**planned.plan.agent.knobs, **short}})
 plan = planned.plan.model_copy(update={"agent": agent})

@@ -15,7 +15,9 @@ __all__ = [
     "AgentDescription",
     "Artifact",
     "AskOptions",
+    "DefenceResult",
     "FrontierResult",
+    "MembershipResult",
     "Receipt",
     "RemovalRequest",
     "Reply",
@@ -28,7 +30,9 @@ __all__ = [
     "VestigeError",
     "__version__",
     "datasets",
+    "defend",
     "frontier",
+    "membership",
     "residue",
     "stats",
     "verify",
@@ -37,7 +41,9 @@ __all__ = [
 if TYPE_CHECKING:
     from vestige import datasets, stats
     from vestige.agents.protocol import Agent, AgentDescription
-    from vestige.api import frontier, residue, verify
+    from vestige.api import defend, frontier, membership, residue, verify
+    from vestige.audits.defence.results import DefenceResult
+    from vestige.audits.membership.results import MembershipResult
     from vestige.audits.results import FrontierResult, ResidueResult
     from vestige.audits.verification.results import VerificationResult
     from vestige.errors import UserError, VestigeError
@@ -57,7 +63,9 @@ _HOME: dict[str, str] = {
     "AgentDescription": "vestige.agents.protocol",
     "Artifact": "vestige.records",
     "AskOptions": "vestige.records",
+    "DefenceResult": "vestige.audits.defence.results",
     "FrontierResult": "vestige.audits.results",
+    "MembershipResult": "vestige.audits.membership.results",
     "Receipt": "vestige.records",
     "RemovalRequest": "vestige.records",
     "Reply": "vestige.records",
@@ -68,7 +76,9 @@ _HOME: dict[str, str] = {
     "UserError": "vestige.errors",
     "VerificationResult": "vestige.audits.verification.results",
     "VestigeError": "vestige.errors",
+    "defend": "vestige.api",
     "frontier": "vestige.api",
+    "membership": "vestige.api",
     "residue": "vestige.api",
     "verify": "vestige.api",
 }

@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vestige import workflow
+from vestige import studying, workflow
+from vestige.audits.defence.results import DefenceResult
 from vestige.audits.membership.results import MembershipResult
 from vestige.audits.results import FrontierResult, ResidueResult
 from vestige.audits.verification.results import VerificationResult
 from vestige.datasets.instance import Dataset
 from vestige.datasets.units import UnitDataset
+from vestige.defend_options import DEFEND_LISTS, DefendOptions
 from vestige.membership_options import MEMBERSHIP_LISTS, MembershipOptions
 from vestige.options import AuditOptions, checked_options, options_from
 from vestige.verify_options import VERIFY_LISTS, VerifyOptions
 
-__all__ = ["frontier", "membership", "residue", "verify"]
+__all__ = ["defend", "frontier", "membership", "residue", "verify"]
 
 T = TypeVar("T")
 
@@ -157,13 +159,43 @@ def membership(
     return _kept_or_not(go, checked)
 
 
+def defend(agent: Any = "reference", defences: Sequence[str] | None = None, **options: Any) -> DefenceResult:
+    """Measure what defences of an agent's memory buy, and what they cost.
+
+    Args:
+        agent: As for `verify`.
+        defences: Each NAME, for every strength of its sweep, or NAME:STRENGTH (`vestige.defences.spec.DEFENCES`).
+        **options: As on the command line (`vestige.defend_options.DefendOptions`): `data`, `questions_data`, `attacks`,
+            `users`, `per_user`, `k`, `level`, `out`, …. With `out` the folder holds every arm's runs and reports too;
+            without, they are deleted afterwards.
+
+    Returns:
+        The typed result: the agent alone, and an arm for each defence and strength.
+
+    Raises:
+        VestigeError: As `membership`.
+    """
+    from vestige import defending
+    from vestige.agents.source import name_of
+
+    given = {"quiet": True, **options, "agent": agent if isinstance(agent, str) else name_of(agent)}
+    if defences is not None:
+        given["defences"] = tuple(defences)
+    checked = checked_options(DefendOptions, DEFEND_LISTS, given)
+
+    def go(chosen: DefendOptions) -> DefenceResult:
+        return defending.finish(defending.run(defending.make_plans(chosen), chosen)).result
+
+    return _kept_or_not(go, checked)
+
+
 def _audit(audit: str, data: str | Path | Dataset, given: dict[str, Any]) -> FrontierResult | ResidueResult:
     dataset = data if isinstance(data, Dataset) else None
     name = data.name if isinstance(data, Dataset) else str(data)
     options = options_from({"quiet": True, **given, "data": name})
 
     def go(checked: AuditOptions) -> FrontierResult | ResidueResult:
-        planned = workflow.make_plan(audit, checked, dataset)
+        planned = studying.make_plan(audit, checked, dataset)
         folder, _ = workflow.run(planned, checked)
         result = workflow.conclude(folder)
         assert isinstance(result, FrontierResult | ResidueResult)
@@ -172,7 +204,7 @@ def _audit(audit: str, data: str | Path | Dataset, given: dict[str, Any]) -> Fro
     return _kept_or_not(go, options)
 
 
-Options = TypeVar("Options", AuditOptions, VerifyOptions, MembershipOptions)
+Options = TypeVar("Options", AuditOptions, VerifyOptions, MembershipOptions, DefendOptions)
 
 
 def _kept_or_not(go: Callable[[Options], T], options: Options) -> T:

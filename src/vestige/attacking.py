@@ -19,11 +19,12 @@ from vestige.memory.settings import MemorySettings
 from vestige.models.resolve import refuse_credentials
 from vestige.options import naming
 from vestige.records import JsonScalar
+from vestige.rewriters import defence_facts
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import AgentSpec, DataRef, ModelSpec, Plan
 from vestige.workflow import Planned, model_identity
 
-__all__ = ["Written", "finish", "make_plan", "stopper"]
+__all__ = ["Written", "finish", "load_data", "make_plan", "stopper"]
 
 TOP_LOGPROBS = 5
 """As the paper asks for."""
@@ -48,7 +49,7 @@ def make_plan(options: MembershipOptions, data: UnitDataset | None = None) -> Pl
                 f"--{part} extractive: the extractive reader answers from memories and writes nothing; leave it out "
                 "for rules, or name a language model"
             )
-    data = data or _load(options)
+    data = data or load_data(options)
     settings = options.settings()
     if settings.per_user is None and data.per_user is not None:
         settings = settings.model_copy(update={"per_user": data.per_user})
@@ -59,7 +60,12 @@ def make_plan(options: MembershipOptions, data: UnitDataset | None = None) -> Pl
         audit="membership",
         vestige_version=__version__,
         seed=options.seed,
-        agent=AgentSpec(name=options.agent, knobs=knobs, settings=settings_of(options.agent, knobs)),
+        agent=AgentSpec(
+            name=options.agent,
+            knobs=knobs,
+            settings=settings_of(options.agent, knobs),
+            defence=options.spec(),
+        ),
         models=ModelSpec(
             agent=options.model,
             agent_identity=identity,
@@ -77,6 +83,7 @@ def make_plan(options: MembershipOptions, data: UnitDataset | None = None) -> Pl
             "parts": part_names(parts, options.embedder),
             "shared": data.counts.shared_members + data.counts.shared_non_members + data.dropped,
             "top_logprobs": TOP_LOGPROBS,
+            **({"defence": facts} if (facts := defence_facts(options.spec())) else {}),
         },
         fixtures=built.fixtures,
         probes=built.probes,
@@ -101,7 +108,13 @@ def _knobs(options: MembershipOptions) -> dict[str, JsonScalar]:
     return knobs
 
 
-def _load(options: MembershipOptions) -> UnitDataset:
+def load_data(options: MembershipOptions) -> UnitDataset:
+    """The statements that the options name.
+
+    Raises:
+        ConfigError: There are none of that name or format.
+        DataError: They cannot be read.
+    """
     with naming("data", options.data):
         return load_units(
             options.data,

@@ -10,7 +10,8 @@ from pydantic import Field, field_validator
 
 from vestige.attacks.terms import Mode, Weights
 from vestige.audits.membership.settings import Attack, MembershipSettings
-from vestige.options import filled
+from vestige.defences.spec import DefenceSpec
+from vestige.options import filled, one_defence
 from vestige.records import Record
 
 __all__ = ["MEMBERSHIP_LISTS", "MembershipOptions"]
@@ -67,6 +68,8 @@ class MembershipOptions(Record):
     """Summarization S of the reference agent; statements are stored directly at every S."""
     k: Annotated[int, Field(ge=1)] = 5
     tau: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = None
+    defence: str | None = None
+    """What stands before the agent: NAME:STRENGTH, names of `vestige.defences.spec.DEFENCES`."""
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.7
     budget: str | None = None
     """Time after which no more candidates are begun: 30m, 2h, 90s."""
@@ -109,6 +112,10 @@ class MembershipOptions(Record):
         assert found is not None
         factor = {"s": 1, "m": 60, "min": 60, "h": 3600}[found.group(2).lower()]
         return float(found.group(1)) * factor
+
+    def spec(self) -> DefenceSpec | None:
+        """The defence."""
+        return one_defence(self.defence)
 
     def parts(self) -> dict[str, str]:
         """The model of each auxiliary part that has one."""

@@ -10,10 +10,20 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, field_validator
 
+from vestige.defences.spec import DefenceSpec, parse_defences
 from vestige.errors import ConfigError
 from vestige.records import Record
 
-__all__ = ["AuditOptions", "checked_options", "filled", "naming", "options_from", "read_config", "switches"]
+__all__ = [
+    "AuditOptions",
+    "checked_options",
+    "filled",
+    "naming",
+    "one_defence",
+    "options_from",
+    "read_config",
+    "switches",
+]
 
 MAX_CONFIG = 1 << 20
 """Bytes of a configuration file."""
@@ -49,6 +59,8 @@ class AuditOptions(Record):
     horizon: tuple[Annotated[int, Field(ge=0)], ...] = (0,)
     retrieve_from: Literal["auto", "raw", "summary", "both"] = "auto"
     scrub: Literal["normalised", "exact"] = "normalised"
+    defence: str | None = None
+    """What stands before the agent: NAME:STRENGTH, names of `vestige.defences.spec.DEFENCES`."""
     include_unanswerable: bool = False
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
     deterministic: bool = False
@@ -76,6 +88,27 @@ class AuditOptions(Record):
         if len(set(value)) < len(value):
             raise ValueError("a value stands there twice")
         return value
+
+    def spec(self) -> DefenceSpec | None:
+        """The defence."""
+        return one_defence(self.defence)
+
+
+def one_defence(text: str | None) -> DefenceSpec | None:
+    """What `--defence` names: one, with its strength.
+
+    Raises:
+        ConfigError: It is none, or has several strengths to choose from.
+    """
+    if text is None:
+        return None
+    with naming("defence"):
+        found = parse_defences(text)
+        if len(found) > 1:
+            raise ConfigError(
+                f"{text!r}: say its strength, for example {found[0]}; `vestige defend` tries several"
+            )
+        return found[0]
 
 
 _LISTS = frozenset(

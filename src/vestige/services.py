@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from vestige.agents.opening import Opener
 from vestige.agents.protocol import Agent
+from vestige.defences.building import defended
 from vestige.models import catalog
 from vestige.models.base import ChatModel, Embedder
 from vestige.models.cache import CachedModel, ResponseCache
@@ -15,6 +17,8 @@ from vestige.models.resolve import open_embedder, open_model
 from vestige.options import naming
 from vestige.probes.adaptive import AdaptivePolicy
 from vestige.probes.measures import CosineMeasure, JudgeMeasure, LeaningMeasure, SemanticJudge
+from vestige.records import MemoryUnit
+from vestige.rewriters import REWRITERS
 from vestige.runs.plan import Plan
 from vestige.runs.services import Interviewer, Measure, Policy, Services
 from vestige.runs.steps import Episode
@@ -63,6 +67,16 @@ def _guard_of(plan: Plan) -> Callable[[Episode, str], str | None]:
     return lambda episode, question: guard(question, values[episode.instance])
 
 
+def pool_of(plan: Plan, episode: Episode, blobs: Mapping[str, bytes]) -> list[MemoryUnit]:
+    """The statements that might be stored of an episode's user: what is stored, and what is asked about."""
+    fixture = plan.fixtures.get(episode.instance, {})
+    found: dict[str, MemoryUnit] = {}
+    for part in ("stored", "candidates"):
+        for unit in json.loads(blobs.get(str(fixture.get(part)), b"[]")):
+            found.setdefault(str(unit["text"]), MemoryUnit(id=str(unit["id"]), text=str(unit["text"])))
+    return list(found.values())
+
+
 class Models:
     """What a plan's agents, measures and judge answer with.
 
@@ -91,8 +105,8 @@ class Models:
         for embedder in self._embedders.values():
             await embedder.embed(["ready"])
 
-    def services(self, plan: Plan) -> Services:
-        """What the engine needs to run `plan`."""
+    def services(self, plan: Plan, blobs: Mapping[str, bytes] | None = None) -> Services:
+        """What the engine needs to run `plan`; `blobs` are its payloads by hash, which a defence may draw from."""
         opener = Opener(
             plan.agent.name,
             model=self._chat[plan.models.agent],
@@ -101,10 +115,21 @@ class Models:
             top_logprobs=int(plan.settings.get("top_logprobs", 0)),
         )
 
-        async def open_agent(episode: Episode, storage: Path) -> Agent:
-            return await opener.open(episode.knobs, storage)
-
         scorer = self._embedders[plan.models.scorer_embedder]
+
+        async def open_agent(episode: Episode, storage: Path) -> Agent:
+            agent = await opener.open(episode.knobs, storage)
+            if plan.agent.defence is None:
+                return agent
+            return await defended(
+                agent,
+                plan.agent.defence,
+                seed=plan.seed,
+                embedder=scorer,
+                rewriters=REWRITERS,
+                pool=pool_of(plan, episode, blobs or {}),
+            )
+
         measures: dict[str, Measure] = {
             "cosine": CosineMeasure(scorer),
             "leaning": LeaningMeasure(scorer),

@@ -7,64 +7,45 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from pydantic import ValidationError
 
-from vestige import __version__
-from vestige.agents.opening import AGENTS, check_agent, settings_of
+from vestige.agents.opening import AGENTS
 from vestige.audits import frontier, residue
 from vestige.audits.conclusion import check_plan, completed
 from vestige.audits.findings import Finding, write_findings
 from vestige.audits.membership.results import MembershipResult
-from vestige.audits.residue import ResidueSettings
 from vestige.audits.results import FrontierResult, ResidueResult
-from vestige.audits.study import StudySettings, build_study, data_ref
 from vestige.audits.verification.results import VerificationResult
-from vestige.datasets import load
-from vestige.datasets.instance import Dataset
-from vestige.datasets.loading import FORMATS
 from vestige.errors import ConfigError, IntegrityError, complaint
 from vestige.hosts import write_host
-from vestige.memory.settings import MemorySettings
 from vestige.models import catalog
-from vestige.models.resolve import refuse_credentials
-from vestige.options import AuditOptions, naming
-from vestige.probes.measures import judge_version
-from vestige.records import JsonScalar
 from vestige.runs.capture import captured
 from vestige.runs.engine import RunSummary, execute
 from vestige.runs.folder import RunFolder
-from vestige.runs.plan import AgentSpec, ModelSpec, Plan
+from vestige.runs.plan import Plan
 from vestige.runs.progress import progress
-from vestige.runs.steps import Ask, AskAbout, AskAdaptively, Episode, Step
+from vestige.runs.steps import Ask, AskAbout, AskAdaptively, Step
 from vestige.runs.store import read_attempts
 
 if TYPE_CHECKING:
     from vestige.services import Models
 
 __all__ = [
-    "AUDITS",
     "Planned",
     "RunOptions",
     "conclude",
     "default_out",
-    "make_plan",
     "model_identity",
     "run",
+    "run_shared",
     "score",
     "stored_result",
 ]
 
 AGENT_LOG = "agent.log"
 """What an agent printed, in the run's folder; in no packet."""
-
-AUDITS: tuple[str, ...] = ("frontier", "residue")
-DEFAULT_K = {"frontier": (1, 3, 6, 10, 25), "residue": (6,)}
-"""The paper's k for the frontier (arXiv 2606.10062, section 3.1); its ladder does not say which."""
-
-NEEDS = {"frontier": ("configure",), "residue": ("configure", "snapshot", "restore", "inspect")}
-"""Optional methods of an agent that an audit cannot do without."""
 
 Result = FrontierResult | ResidueResult | VerificationResult | MembershipResult
 KINDS: dict[str, type[Result]] = {
@@ -133,106 +114,6 @@ def _exchanges(step: Step) -> int:
             return 0
 
 
-def _load(options: AuditOptions) -> Dataset:
-    unknown = options.format is not None and options.format not in FORMATS
-    with naming("format", options.format) if unknown else naming("data", options.data):
-        if options.data == "synthetic":
-            return load(options.data, options.format, n=options.instances, seed=options.seed)
-        return load(options.data, options.format, seed=options.seed)
-
-
-def _check_knobs(options: AuditOptions) -> None:
-    """Refuse what the memory cannot be set to."""
-    for level in options.levels:
-        with naming("levels", level):
-            MemorySettings(level=level)
-        with naming("retrieve_from", options.retrieve_from):
-            MemorySettings(level=level, retrieve_from=options.retrieve_from)
-    lists = {
-        "k": ("k", options.k or ()),
-        "granularity": ("granularity", options.granularity),
-        "modes": ("deletion", options.modes),
-        "supersede": ("supersede", options.supersede),
-    }
-    for name, (knob, values) in lists.items():
-        for value in values:
-            with naming(name, value):
-                MemorySettings.model_validate({knob: value})
-
-
-def make_plan(audit: str, options: AuditOptions, dataset: Dataset | None = None) -> Planned:
-    """Fix everything before the first exchange.
-
-    Raises:
-        ConfigError: An option cannot be met.
-        DataError: The data cannot be read.
-    """
-    check_agent(options.agent, NEEDS[audit])
-    _check_knobs(options)
-    for flag, names in (
-        ("model", (options.model,)),
-        ("judge", (options.judge or "",)),
-        ("embedder", options.embedder),
-    ):
-        with naming(flag):
-            for name in names:
-                refuse_credentials(name)
-    with naming("model", options.model):
-        identity = model_identity(options.model)
-    dataset = dataset or _load(options)
-    settings = StudySettings(
-        instances=options.instances,
-        levels=options.levels,
-        k=options.k or DEFAULT_K[audit],
-        probes=options.probes,
-        all_paraphrases=options.all_paraphrases,
-        planted=options.planted,
-        tau=options.tau,
-        granularity=options.granularity,
-        embedder=options.embedder,
-        horizon=options.horizon,
-        include_unanswerable=options.include_unanswerable,
-    )
-    study = build_study(
-        dataset, settings, options.seed, utility=audit == "frontier", judge=options.judge is not None
-    )
-    extra: dict[str, Any] = {}
-    episodes: tuple[Episode, ...]
-    if audit == "residue":
-        ladder = ResidueSettings(modes=options.modes, supersede=options.supersede)
-        episodes = residue.episodes(study, ladder)
-        extra["residue"] = ladder.model_dump(mode="json")
-    else:
-        episodes = frontier.episodes(study)
-        if options.judge is not None:
-            extra["judge_prompt_version"] = judge_version()
-    knobs: dict[str, JsonScalar] = {
-        "temperature": options.temperature,
-        "retrieve_from": options.retrieve_from,
-        "scrub": options.scrub,
-    }
-    plan = Plan(
-        audit=audit,
-        vestige_version=__version__,
-        seed=options.seed,
-        agent=AgentSpec(name=options.agent, knobs=knobs, settings=settings_of(options.agent, knobs)),
-        models=ModelSpec(
-            agent=options.model,
-            agent_identity=identity,
-            scorer_embedder=options.embedder[0],
-            judge=options.judge if audit == "frontier" else None,
-            temperature=options.temperature,
-            deterministic=options.deterministic,
-        ),
-        data=data_ref(dataset),
-        settings={"study": settings.model_dump(mode="json"), "notes": study.notes, **extra},
-        fixtures={name: f.model_dump(mode="json") for name, f in study.fixtures.items()},
-        probes=study.probes,
-        episodes=episodes,
-    )
-    return Planned(plan=plan, blobs=study.blobs, notes=tuple(study.notes))
-
-
 def model_identity(model: str) -> str:
     """A local model's name with its file's hash; any other's name."""
     return f"{model}@{catalog.entry(model).sha256}" if model.startswith("local/") else model
@@ -284,6 +165,17 @@ def run(
     return folder, summary
 
 
+async def run_shared(planned: Planned, options: RunOptions, models: Models) -> None:
+    """As `run`, inside an event loop in which several plans share models that are open already."""
+    folder = RunFolder.create(
+        options.out or default_out(planned.plan), planned.plan, planned.blobs, resume=options.resume
+    )
+    try:
+        await _execute(planned, folder, options, models, None)
+    finally:
+        folder.close()
+
+
 async def _execute(
     planned: Planned,
     folder: RunFolder,
@@ -302,7 +194,8 @@ async def _execute(
     )
     began = time.time()
     try:
-        await own.start()
+        if models is None:
+            await own.start()
         plan = planned.plan
         title = f"{plan.audit} {plan.models.agent if plan.agent.name in AGENTS else plan.agent.name}"
         done = sum(_exchanges(step) for e in planned.plan.episodes if e.id in before for step in e.steps)
@@ -310,7 +203,7 @@ async def _execute(
             summary = await execute(
                 planned.plan,
                 folder,
-                own.services(planned.plan),
+                own.services(planned.plan, planned.blobs),
                 concurrency=options.concurrency,
                 on_event=on_event,
                 stop=stop,

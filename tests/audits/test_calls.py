@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.echo import Echo
 from tests.helpers.studies import options, people, run
 
-from vestige import workflow
+from vestige import studying
 from vestige.agents.reference import ReferenceAgent
 from vestige.audits.estimate import estimate
 from vestige.records import Session
@@ -40,7 +40,7 @@ def test_the_ratio_to_the_naive_count_is_the_server_s(tmp_path: Path) -> None:
     data = people(3)
     with Echo() as server:
         given = {"model": server.model, "levels": "0,1", "k": "1,3,10,25"}
-        planned = workflow.make_plan("frontier", options(**given), data)
+        planned = studying.make_plan("frontier", options(**given), data)
         guess = estimate(planned.plan, planned.blobs)
         run("frontier", tmp_path / "r", data, **given)
         called = len(server.asked)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.helpers.studies import conclude, options, people, run
 
-from vestige import workflow
+from vestige import studying, workflow
 from vestige.agents.reference import ReferenceAgent
 from vestige.errors import AgentError, Unassessable
 from vestige.records import AskOptions, Reply
@@ -68,7 +68,7 @@ def test_nothing_works_at_all(tmp_path: Path, fails_for: set[str]) -> None:
 
 
 def test_a_run_that_was_not_begun_supports_no_conclusion(tmp_path: Path) -> None:
-    planned = workflow.make_plan("frontier", options(), people(2))
+    planned = studying.make_plan("frontier", options(), people(2))
     RunFolder.create(tmp_path / "r", planned.plan, planned.blobs, resume=False).close()
     with pytest.raises(Unassessable, match="not run to its end"):
         conclude(tmp_path / "r")

@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.echo import Echo
 from tests.helpers.studies import Ran, options, people, run
 
-from vestige import workflow
+from vestige import studying
 from vestige.audits.study import Fixture
 from vestige.canaries import GRAMMAR
 
@@ -35,7 +35,7 @@ def test_one_at_a_time_or_eight_at_once(tmp_path: Path, audit: str) -> None:
 
 def test_where_and_how_it_runs_is_no_part_of_the_plan() -> None:
     data = people(2)
-    base = workflow.make_plan("frontier", options(), data).plan.sha256
+    base = studying.make_plan("frontier", options(), data).plan.sha256
     for given in (
         {"concurrency": 9},
         {"out": "elsewhere"},
@@ -43,7 +43,7 @@ def test_where_and_how_it_runs_is_no_part_of_the_plan() -> None:
         {"show_canaries": True},
         {"resume": True},
     ):
-        assert workflow.make_plan("frontier", options(**given), data).plan.sha256 == base
+        assert studying.make_plan("frontier", options(**given), data).plan.sha256 == base
     for given in (
         {"seed": 1},
         {"k": "1"},
@@ -52,12 +52,12 @@ def test_where_and_how_it_runs_is_no_part_of_the_plan() -> None:
         {"tau": "0.2"},
         {"scrub": "exact"},
     ):
-        assert workflow.make_plan("frontier", options(**given), data).plan.sha256 != base
+        assert studying.make_plan("frontier", options(**given), data).plan.sha256 != base
 
 
 def test_another_seed_plants_other_canaries() -> None:
     def planted(seed: int) -> dict[str, Fixture]:
-        plan = workflow.make_plan("frontier", options(seed=seed), people(6)).plan
+        plan = studying.make_plan("frontier", options(seed=seed), people(6)).plan
         return {name: Fixture.model_validate(f) for name, f in plan.fixtures.items()}
 
     first, second = planted(0), planted(1)
@@ -70,8 +70,8 @@ def test_another_seed_plants_other_canaries() -> None:
 def test_an_instance_s_canary_and_probes_do_not_depend_on_what_else_is_asked() -> None:
     """A study with fewer probes, levels or k is a part of the larger one, so their numbers can be compared."""
     data = people(3)
-    large = workflow.make_plan("frontier", options(levels="0,1,2", k="1,3,6"), data).plan
-    small = workflow.make_plan("residue", options(levels="1", k="3", probes="indirect"), data).plan
+    large = studying.make_plan("frontier", options(levels="0,1,2", k="1,3,6"), data).plan
+    small = studying.make_plan("residue", options(levels="1", k="3", probes="indirect"), data).plan
     assert {n: f["canary"] for n, f in large.fixtures.items()} == {
         n: f["canary"] for n, f in small.fixtures.items()
     }
@@ -79,7 +79,7 @@ def test_an_instance_s_canary_and_probes_do_not_depend_on_what_else_is_asked() -
 
 
 def test_the_canary_stands_where_the_fixture_says_and_nowhere_else() -> None:
-    planned = workflow.make_plan("frontier", options(), people(6))
+    planned = studying.make_plan("frontier", options(), people(6))
     for name, raw in planned.plan.fixtures.items():
         fixture = Fixture.model_validate(raw)
         episode = next(e for e in planned.plan.episodes if e.instance == name)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.helpers.studies import options, people
 
-from vestige import workflow
+from vestige import studying
 from vestige.audits import frontier
 from vestige.audits.conclusion import Completed
 from vestige.audits.findings import Finding
@@ -80,7 +80,7 @@ def concluded(
 
 
 def _plan(**given: Any) -> Plan:
-    return workflow.make_plan("frontier", options(**given), people(N)).plan
+    return studying.make_plan("frontier", options(**given), people(N)).plan
 
 
 def leaks(direct: int, indirect: int, jailbreak: int = 0) -> dict[str, list[bool]]:

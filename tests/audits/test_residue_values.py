@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.helpers.studies import options, people
 
-from vestige import workflow
+from vestige import studying
 from vestige.audits import residue
 from vestige.audits.conclusion import Completed
 from vestige.audits.findings import Finding
@@ -23,7 +23,7 @@ N = 10
 
 def plan() -> Plan:
     given = {"levels": [1], "k": [3], "modes": "noop"}
-    return workflow.make_plan("residue", options(**given), people(N)).plan
+    return studying.make_plan("residue", options(**given), people(N)).plan
 
 
 def conclude(

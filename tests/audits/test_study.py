@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.helpers.studies import dataset, options, people, person
 
-from vestige import workflow
+from vestige import studying, workflow
 from vestige.audits.study import Fixture
 from vestige.canaries import match
 from vestige.datasets.instance import Dataset, Instance
@@ -18,7 +18,7 @@ from vestige.records import Session, Turn
 
 
 def planned(data: Dataset, audit: str = "frontier", **given: Any) -> workflow.Planned:
-    return workflow.make_plan(audit, options(**given), data)
+    return studying.make_plan(audit, options(**given), data)
 
 
 def fixtures(plan: workflow.Planned) -> list[Fixture]:

@@ -347,7 +347,7 @@ def test_interrupted_while_planning_claims_nothing(elsewhere: Path, monkeypatch:
     def interrupt(*a: object, **k: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vestige.workflow.make_plan", interrupt)
+    monkeypatch.setattr("vestige.studying.make_plan", interrupt)
     done = vestige("frontier", *SMALL, "--out", "r", code=130)
     assert done.stderr == "vestige: interrupted; nothing new was measured\n"
     assert list(elsewhere.iterdir()) == []
@@ -364,7 +364,7 @@ def test_interrupted_while_planning_to_resume_says_what_is_kept(
     def interrupt(*a: object, **k: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vestige.workflow.make_plan", interrupt)
+    monkeypatch.setattr("vestige.studying.make_plan", interrupt)
     done = vestige("frontier", *SMALL, "--out", "r", "--resume", code=130)
     assert done.stderr == "vestige: interrupted; what was measured is kept: continue with --resume\n"
 

@@ -76,13 +76,13 @@ class Nursery:
 
 def _plain(audit: str, argv: list[str]) -> None:
     """Plan, run and conclude; flags as `--name value`, or `--resume`."""
-    from vestige import workflow
+    from vestige import studying, workflow
     from vestige.options import options_from
 
     flags = iter(argv)
     given = {f[2:]: True if f in ("--resume", "--deterministic") else next(flags) for f in flags}
     options = options_from({"quiet": True, **given})
-    folder, _ = workflow.run(workflow.make_plan(audit, options), options)
+    folder, _ = workflow.run(studying.make_plan(audit, options), options)
     workflow.conclude(folder)
 
 

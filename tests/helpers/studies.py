@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vestige import workflow
+from vestige import studying, workflow
 from vestige.audits.findings import Finding
 from vestige.audits.results import FrontierResult, ResidueResult
 from vestige.datasets.instance import Dataset, Instance
@@ -115,7 +115,7 @@ def run(
     """Plan, run, score and conclude; `given` are options."""
     data = data or people()
     checked = options(**{"data": data.name, **given, "out": out})
-    planned = workflow.make_plan(audit, checked, data)
+    planned = studying.make_plan(audit, checked, data)
     folder, _ = workflow.run(planned, checked, models=models)
     return conclude(folder)
 

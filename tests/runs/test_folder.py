@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from tests.helpers.studies import options, people, run
 
-from vestige import workflow
+from vestige import studying, workflow
 from vestige.errors import ConfigError, IntegrityError, StorageError
 from vestige.runs.folder import RunFolder, blob_of, write_atomic
 
 
 @pytest.fixture
 def planned() -> workflow.Planned:
-    return workflow.make_plan("frontier", options(), people(2))
+    return studying.make_plan("frontier", options(), people(2))
 
 
 def test_the_plan_s_hash_is_that_of_its_file(tmp_path: Path, planned: workflow.Planned) -> None:

@@ -38,7 +38,19 @@ from vestige.records import (
 
 __all__ = ["KNOBS", "ReferenceAgent", "all_settings", "prompt_versions", "split_settings"]
 
-KNOBS = ("level", "k", "tau", "granularity", "deletion", "supersede", "retrieve_from", "tool_mode")
+KNOBS = (
+    "level",
+    "k",
+    "tau",
+    "rank_noise",
+    "query_noise",
+    "granularity",
+    "deletion",
+    "supersede",
+    "retrieve_from",
+    "tool_mode",
+    "instructions",
+)
 """What `ReferenceAgent.configure` takes."""
 
 _WITHOUT_REASONING = ("extractive", "local/")
@@ -80,6 +92,7 @@ class ReferenceAgent:
         self._settings = settings or MemorySettings()
         self._top_logprobs = top_logprobs
         self._tool_mode: ToolMode = as_tool_mode(tool_mode)
+        self._instructions = ""
         self._reasons = False
         self._pipeline: MemoryPipeline | None = None
 
@@ -126,8 +139,12 @@ class ReferenceAgent:
             if name not in KNOBS:
                 raise ConfigError(f"unknown knob {name!r}; the reference agent has {', '.join(KNOBS)}")
         mode = as_tool_mode(knobs.pop("tool_mode", self._tool_mode))
+        instructions = knobs.pop("instructions", self._instructions)
+        if not isinstance(instructions, str):
+            raise ConfigError(f"instructions: {type(instructions).__name__} is no text for the system prompt")
         self.memory.configure(**knobs)
         self._settings, self._tool_mode = self.memory.settings, mode
+        self._instructions = instructions
 
     async def converse(self, user: str, session: Session) -> None:
         """Take in a whole session: the user's turns, and at S ≥ 1 their summary."""
@@ -147,9 +164,9 @@ class ReferenceAgent:
             ModelError: The model or the embedder failed.
         """
         options = options or AskOptions()
-        found = await self.memory.retrieve(user, prompt)
+        found = await self.memory.retrieve(user, prompt, options.seed or 0)
         request = ChatRequest(
-            messages=_messages(prompt, found, options.now),
+            messages=_messages(prompt, found, options.now, self._instructions),
             temperature=self._settings.temperature,
             max_tokens=min(options.max_tokens, self._settings.max_tokens),
             seed=options.seed,
@@ -252,6 +269,7 @@ class ReferenceAgent:
             version=__version__,
             configuration={
                 **self._settings.model_dump(),
+                **({"instructions": self._instructions} if self._instructions else {}),
                 "tool_mode": self._tool_mode,
                 "model": self._model.name,
                 "embedder": self._embedder.name,
@@ -317,12 +335,16 @@ def _tool_texts() -> ToolTexts:
     )
 
 
-def _messages(prompt: str, found: Sequence[Retrieved], now: str | None) -> tuple[Message, ...]:
+def _messages(
+    prompt: str, found: Sequence[Retrieved], now: str | None, instructions: str
+) -> tuple[Message, ...]:
     texts = _prompts()["answer"]
     lines = [_line(unit.text, unit.date) for unit, _ in found]
     memories = "\n".join([texts["memories"], *lines]) if lines else texts["no_memories"]
     today = texts["today"].replace("{{date}}", now) if now else ""
     system = texts["system"].replace("{{today}}", today).replace("{{memories}}", memories)
+    if instructions:
+        system = f"{system}\n\n{instructions}"
     return (Message(role="system", content=system), Message(role="user", content=prompt))
 
 

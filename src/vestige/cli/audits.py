@@ -53,10 +53,10 @@ def run_audit(audit: str, options: AuditOptions, *, as_json: bool) -> Result:
 
 
 def _run_audit(audit: str, options: AuditOptions, as_json: bool, made: list[Path]) -> Result:
-    from vestige import workflow
+    from vestige import studying, workflow
     from vestige.cli.stored import lines_of, report_of
 
-    planned = workflow.make_plan(audit, options)
+    planned = studying.make_plan(audit, options)
     wanted = options.out or workflow.default_out(planned.plan)
     missed = options.resume and not (wanted / "plan.json").exists()
 

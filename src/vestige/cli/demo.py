@@ -112,13 +112,13 @@ def _verify(common: dict[str, Any]) -> None:
 
 
 def _run_all(runs: list[tuple[str, AuditOptions]], out: Path, quiet: bool) -> Path:
-    from vestige import workflow
+    from vestige import studying, workflow
     from vestige.cli.audits import say_exclusions
     from vestige.cli.stored import lines_of, report_of
 
     stored: list[Any] = []
     for audit, options in runs:
-        planned = workflow.make_plan(audit, options)
+        planned = studying.make_plan(audit, options)
         folder, _ = workflow.run(planned, options)
         findings = workflow.score(folder)
         result = workflow.conclude(folder, findings)

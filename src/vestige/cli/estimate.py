@@ -28,11 +28,11 @@ def print_estimate(audit: str, options: AuditOptions) -> None:
     Raises:
         UserError: The run would be refused: its models are not to be had as they are named.
     """
-    from vestige import workflow
+    from vestige import studying
     from vestige.audits.estimate import estimate
     from vestige.services import check_models
 
-    planned = workflow.make_plan(audit, options)
+    planned = studying.make_plan(audit, options)
     check_models(planned.plan)
     e = estimate(planned.plan, planned.blobs)
     say(f"plan {planned.plan.sha256[:12]}: {len(planned.plan.fixtures)} instances, {e.episodes} episodes")

@@ -63,6 +63,11 @@ FLAGS: dict[str, tuple[Any, str, str]] = {
         KNOBS,
         "Whether deletion finds other spellings of a value: normalised, exact. [normalised]",
     ),
+    "defence": (
+        str,
+        KNOBS,
+        "What stands before the agent, NAME:STRENGTH: prompt, output_filter, threshold, … [none]",
+    ),
     "out": (Path, RUN, "The run's folder. [runs/AUDIT-HASH]"),
     "seed": (int, RUN, "Every random draw comes from it. [0]"),
     "temperature": (float, RUN, "Of the agent's model. [0]"),

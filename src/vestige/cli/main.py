@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vestige import __version__
-from vestige.cli import audits, catalog, demo, membership, packet, stored, verify
+from vestige.cli import audits, catalog, defend, demo, membership, packet, stored, verify
 from vestige.cli.panels import STORED, PanelGroup
 
 __all__ = ["app", "main"]
@@ -42,6 +42,7 @@ demo.register(app)
 audits.register(app)
 verify.register(app)
 membership.register(app)
+defend.register(app)
 stored.register(app)
 packet.register(app, STORED)
 catalog.register(app)

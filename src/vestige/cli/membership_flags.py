@@ -57,6 +57,11 @@ MEMBERSHIP_FLAGS: dict[str, tuple[Any, str, str]] = {
     "responses": (str, AUXILIARY, "Judges replies: rules, or a model. [rules]"),
     "memory": (str, AUXILIARY, "Judges retrieved units: rules, or a model. [rules]"),
     "paraphraser": (str, AUXILIARY, "Tells the statement in other words: rules, or a model. [rules]"),
+    "defence": (
+        str,
+        AGENT,
+        "What stands before the agent (any agent), NAME:STRENGTH: prompt, output_filter, threshold, … [none]",
+    ),
     "level": (int, AGENT, "Summarization S: 0 raw turns, 1 key facts, 2 one sentence. [0]"),
     "k": (int, AGENT, "Retrieved units put before the model. [5]"),
     "tau": (float, AGENT, "Similarity threshold of retrieval. [none]"),

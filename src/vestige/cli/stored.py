@@ -92,8 +92,20 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Compute a stored run's result again; writes result.json."""
         from vestige import workflow
+        from vestige.defending import finish, is_comparison
         from vestige.runs.folder import RunFolder
 
+        if is_comparison(run):
+            from vestige.report.defence import defence_lines
+
+            found = finish(run).result
+            if json:
+                typer.echo((run / "result.json").read_text(encoding="utf-8"), nl=False)
+            else:
+                for line in defence_lines(found):
+                    say(line)
+                say(f"result: {run / 'result.json'}")
+            return
         folder = RunFolder.open(run)
         result = workflow.conclude(folder)
         path = folder.path / "result.json"
@@ -132,9 +144,18 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Write the report of stored runs: report.html, report.md, report.json."""
         from vestige import workflow
+        from vestige.defending import finish as finish_comparison
+        from vestige.defending import is_comparison
         from vestige.errors import ConfigError
         from vestige.runs.folder import RunFolder
 
+        if any(map(is_comparison, runs)):
+            if len(runs) > 1:
+                raise ConfigError(
+                    f"{runs[0]}: a comparison of defences has a report of its own; give it alone"
+                )
+            say(f"report: {finish_comparison(runs[0], out=out, title=title).report}")
+            return
         if len(runs) > 1 and out is None:
             raise ConfigError(f"{len(runs)} runs: say with --out where their common report goes")
         own = _own_report(runs)

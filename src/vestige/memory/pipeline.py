@@ -199,9 +199,9 @@ class MemoryPipeline:
                 )
                 self.store.apply(user, changes, [replace(known, open=False, note=note)])
 
-    async def retrieve(self, user: str, query: str) -> list[Retrieved]:
-        """The units nearest to `query`, best first."""
-        return await retrieve(self.store, self.embedder, user, query, self.settings)
+    async def retrieve(self, user: str, query: str, seed: int = 0) -> list[Retrieved]:
+        """The units nearest to `query`, best first; `seed` draws the noise of a noisy retrieval."""
+        return await retrieve(self.store, self.embedder, user, query, self.settings, seed)
 
     async def forget(self, user: str, request: RemovalRequest) -> Receipt:
         """Carry out a removal request in the mode `settings.deletion`.

@@ -37,6 +37,11 @@ class MemorySettings(Record):
     """Units put in front of the agent's context."""
     tau: float | None = None
     """Units with a cosine below it are left out; None: no threshold."""
+    rank_noise: float = 0.0
+    """Scale of Gumbel noise on the cosines: k units are drawn in proportion to e^(cosine / scale); 0: the nearest."""
+    query_noise: float = 0.0
+    """Length of the Gaussian noise on a query's unit vector; a query and its noisy self have a cosine of about
+    1 / √(1 + length²)."""
     granularity: str = "turn"
     """What a raw unit is: turn, sentence or tokens:N."""
     retrieve_from: Literal["auto", "raw", "summary", "both"] = "auto"
@@ -134,6 +139,8 @@ _CHECKS: dict[str, Callable[[str, object], None]] = {
     "level": _level,
     "k": _whole(1, _MAX_K),
     "tau": _real(-1.0, 1.0, optional=True),
+    "rank_noise": _real(0.0, 100.0, optional=False),
+    "query_noise": _real(0.0, 100.0, optional=False),
     "granularity": _granularity,
     "retrieve_from": _one_of("auto", "raw", "summary", "both"),
     "deletion": _mode,

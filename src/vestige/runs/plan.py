@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
+from vestige.defences.spec import DefenceSpec
 from vestige.records import JsonScalar, Record, Tool
 from vestige.runs.steps import Episode
 
@@ -67,13 +68,20 @@ class Probe(Record):
 
 
 class AgentSpec(Record):
-    """Which agent is under test."""
+    """Which agent is under test, and behind which defence."""
 
     name: str
     knobs: dict[str, JsonScalar] = Field(default_factory=dict)
     """What every episode opens it with, besides the episode's own knobs."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Every setting that episodes start from, defaults and prompt versions among them."""
+    defence: DefenceSpec | None = None
+    """What stands between the agent and whoever talks to it."""
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A plan without a defence has the same bytes as before there were any."""
+        return {name: value for name, value in dump(self).items() if name != "defence" or value is not None}
 
 
 class ModelSpec(Record):
