@@ -16,11 +16,11 @@ def defence_lines(result: DefenceResult) -> list[str]:
     lines = [result.statement, ""]
     width = max(len(arm.label) for arm in result.arms) + 2
     lines.append(
-        f"{'defence':<{width}}{'black-box AUC':<32}{'white-box AUC':<32}{'PR_strict':<12}{'AER':<12}TPR at FPR"
+        f"{'defence':<{width}}{'black-box AUC':<36}{'white-box AUC':<36}{'PR_strict':<12}{'AER':<12}TPR at FPR"
     )
     for arm in result.arms:
         lines.append(
-            f"{arm.label:<{width}}{_best(arm, 'black'):<32}{_best(arm, 'white'):<32}{rate_of(arm.PR_strict):<12}"
+            f"{arm.label:<{width}}{_best(arm, 'black'):<36}{_best(arm, 'white'):<36}{rate_of(arm.PR_strict):<12}"
             f"{rate_of(arm.AER_any):<12}{best_rate(arm)}".rstrip()
         )
     if result.arms[0].not_asked:

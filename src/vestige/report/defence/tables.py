@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vestige.audits.defence.conclusion import best_attack
 from vestige.audits.defence.results import ArmAttack, DefenceArm, DefenceResult
 from vestige.audits.membership.results import Estimate
 from vestige.audits.results import Rate
@@ -32,8 +33,6 @@ def _rate(rate: Rate | None, why: str) -> Cell:
 
 
 def _main(result: DefenceResult) -> Table:
-    from vestige.report.defence.lines import best_rate
-
     rows = [
         Row(
             arm.label,
@@ -41,11 +40,11 @@ def _main(result: DefenceResult) -> Table:
                 _best(arm, "black"),
                 _best(arm, "gray"),
                 _best(arm, "white"),
-                Cell(best_rate(arm)),
+                _tpr(arm),
                 _rate(arm.AER_any, arm.not_asked),
                 _rate(arm.PR_strict, arm.not_asked),
             ),
-            arm.means,
+            arm.means.split("; strength:")[0],
         )
         for arm in result.arms
     ]
@@ -57,6 +56,19 @@ def _main(result: DefenceResult) -> Table:
         corner="defence",
         note="AUC of the best attack of each setting. AER: instances whose canary is told under at least one probe "
         "kind. PR_strict: retained questions answered. Both with exact 95 % intervals.",
+    )
+
+
+def _tpr(arm: DefenceArm) -> Cell:
+    """The best black-box attack's, at the smallest false positive rate that there are non-members for."""
+    best = best_attack(arm, "black")
+    points = [] if best is None else [p for p in best.at_fpr if p.tpr is not None]
+    if not points:
+        return Cell("n/c", reason="there are too few non-members for a false positive rate")
+    point = min(points, key=lambda p: p.target)
+    return Cell(
+        f"{point.tpr:.3f}",
+        detail=f"FPR {100 * point.target:g} %, reached {100 * (point.achieved or 0):.2g} %",
     )
 
 

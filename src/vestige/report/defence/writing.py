@@ -28,7 +28,7 @@ def write_defence(result: DefenceResult, out: Path, *, title: str | None = None)
     Raises:
         StorageError: The folder cannot be written.
     """
-    heading = title or f"Defences of {result.agent}'s memory"
+    heading = title or f"Defences of memory: {result.agent}"
     whole = {"schema_version": 1, "title": heading, "result": result.model_dump(mode="json")}
     data = json.dumps(whole, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     write_atomic(out / "report.json", data.encode())
