@@ -17,13 +17,20 @@ import typer
 from pydantic import BaseModel
 
 from vestige.cli.main import app
+from vestige.defend_options import DefendOptions
+from vestige.membership_options import MembershipOptions
 from vestige.options import AuditOptions
 from vestige.verify_options import VerifyOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "cli.md"
 CONFIG = ROOT / "docs" / "reference" / "config.md"
-OPTIONS: dict[str, type[BaseModel]] = {"options": AuditOptions, "verify options": VerifyOptions}
+OPTIONS: dict[str, type[BaseModel]] = {
+    "options": AuditOptions,
+    "verify options": VerifyOptions,
+    "membership options": MembershipOptions,
+    "defend options": DefendOptions,
+}
 """Tables of the configuration page by the name in their marks."""
 BY = "written by scripts/write_cli_reference.py"
 
@@ -173,7 +180,7 @@ def config_page() -> str:
     for name, model in OPTIONS.items():
         begin, end = f"<!-- {name}: {BY} -->", f"<!-- end of {name} -->"
         before, rest = text.split(begin)
-        table = option_table(model, "verify" if model is VerifyOptions else "frontier")
+        table = option_table(model, "frontier" if name == "options" else name.split()[0])
         text = f"{before}{begin}\n\n{table}\n\n{end}{rest.split(end)[1]}"
     return text
 

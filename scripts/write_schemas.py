@@ -16,6 +16,8 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from vestige.audits.defence.results import DefenceResult
+from vestige.audits.membership.results import MembershipResult
 from vestige.audits.results import FrontierResult, ResidueResult
 from vestige.audits.verification.results import VerificationResult
 from vestige.records import JsonScalar, Record
@@ -29,6 +31,8 @@ RESULTS: dict[str, type[BaseModel]] = {
     "frontier": FrontierResult,
     "residue": ResidueResult,
     "verification": VerificationResult,
+    "membership": MembershipResult,
+    "defence": DefenceResult,
 }
 
 
