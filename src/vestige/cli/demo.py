@@ -18,7 +18,9 @@ __all__ = ["register"]
 
 MODEL = "local/qwen2.5-coder-0.5b"
 VERIFIED_PAIRS = 2
-"""Of the verification at the end: enough to see how one goes, and to see a deletion fail where it does."""
+"""Of the verification: enough to see how one goes, and to see a deletion fail where it does."""
+ATTACKED_USERS = 2
+"""Of the attacks at the end, with three statements told and three kept back of each."""
 
 
 def _prepare(model: str, embedder: str, quiet: bool) -> None:
@@ -55,7 +57,8 @@ def register(app: typer.Typer) -> None:
         Plants a secret in the conversations of a few made-up users, measures what the memory leaks and what the leak
         buys, then deletes the secret in five ways and looks at what each leaves behind. At the end one of these ways is
         verified against twins that never saw the secret, with as many pairs as a demo has time for, and it says what
-        so few can show. Run again, it continues where it stopped.
+        so few can show. Last it asks who can tell what is remembered, without a defence and behind one. Run again, it
+        continues where it stopped.
         """
         from vestige.options import options_from
 
@@ -75,10 +78,11 @@ def register(app: typer.Typer) -> None:
             ("frontier", options_from({**common, "out": out / "frontier", "k": "1,6", "levels": "0,1,2"})),
             ("residue", options_from({**common, "out": out / "residue", "k": "6", "levels": "0,1"})),
         ]
-        folders = [out / "frontier", out / "residue", out / "verification"]
+        folders = [out / "frontier", out / "residue", out / "verification", out / "defence"]
         with resumable(folders, "run the demo again, and it continues"):
             page = _run_all(runs, out, quiet)
             _verify({**common, "out": out / "verification"})
+            _defend({**common, "out": out / "defence"})
         if not quiet:
             say("report:")
         typer.echo(str(page))
@@ -109,6 +113,30 @@ def _verify(common: dict[str, Any]) -> None:
         },
     )
     run_verification(options)
+
+
+def _defend(common: dict[str, Any]) -> None:
+    """Membership inference on a few statements, of the agent alone and behind a paragraph in its prompt."""
+    from vestige.cli.defend import run_defend
+    from vestige.defend_options import DEFEND_LISTS, DefendOptions
+    from vestige.options import checked_options
+
+    given = {name: value for name, value in common.items() if name not in ("instances", "data")}
+    options = checked_options(
+        DefendOptions,
+        DEFEND_LISTS,
+        {
+            **given,
+            "defences": ("prompt:1",),
+            "data": f"synthetic:{ATTACKED_USERS}",
+            "questions_data": f"synthetic:{ATTACKED_USERS}",
+            "per_user": 3,
+            "attacks": ("mrmmia",),
+            "questions": 2,
+            "max_tokens": 60,
+        },
+    )
+    run_defend(options)
 
 
 def _run_all(runs: list[tuple[str, AuditOptions]], out: Path, quiet: bool) -> Path:

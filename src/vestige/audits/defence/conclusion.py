@@ -170,9 +170,10 @@ def _statement(arms: Sequence[DefenceArm], base: MembershipResult) -> str:
     if before is None or before.auc.value is None or not shown:
         return f"No black-box attack could be scored with and without a defence. {covers}"
     lowest, best = min(shown, key=lambda pair: pair[1].auc.value or 0.0)
+    among = "" if len(shown) == 1 else f", the lowest of {len(shown)}"
     said = (
         f"The best black-box attack has a ROC-AUC of {before.auc.value:.3f} without a defence, and of "
-        f"{best.auc.value:.3f} behind {lowest.label}, the lowest of {len(shown)}"
+        f"{best.auc.value:.3f} behind {lowest.label}{among}"
     )
     if lowest.PR_strict is not None and alone.PR_strict is not None:
         said += (

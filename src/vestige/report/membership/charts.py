@@ -29,16 +29,17 @@ def drawings(result: MembershipResult, scores: Scores) -> list[Drawing]:
     if not shown or scores.table.member.all() or not scores.table.member.any():
         return []
     out = [_roc(result, scores, shown), _histograms(scores, shown)]
-    if any(a.name == "questions" for a in result.ablations):
-        out.append(_questions(result, shown))
+    if result.ablations:
+        out.append(_ablations(result, shown))
     return out
 
 
-def _panels(count: int, height: float) -> tuple[object, list[Axes]]:
+def _panels(count: int, height: float, columns: int | None = None) -> tuple[object, list[Axes]]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.6, height), facecolor="none")
-    axes = [figure.add_subplot(1, count, i + 1) for i in range(count)]
+    figure = Figure(figsize=(7.6, height), facecolor="none", layout="constrained")
+    width = columns or count
+    axes = [figure.add_subplot(-(-count // width), width, i + 1) for i in range(count)]
     for one in axes:
         one.set_facecolor("none")
         for side in ("top", "right"):
@@ -69,11 +70,14 @@ def _roc(result: MembershipResult, scores: Scores, shown: list[str]) -> Drawing:
             one.plot([floor, 1], [floor, 1], color=palette.GRID, linewidth=1)
             one.set_xscale("log")
             one.set_yscale("log")
+            for axis in (one.xaxis, one.yaxis):
+                # The style writes no mathematics, so 10^-2 would stand there as its source.
+                axis.set_major_formatter(lambda value, _: f"{value:g}")
+                axis.set_minor_formatter(lambda value, _: "")
             one.set_title(f"{setting}-box", fontsize=9)
             one.set_xlabel("false positive rate")
             one.legend(fontsize=7, frameon=False, loc="lower right")
         axes[0].set_ylabel("true positive rate")
-        figure.tight_layout()  # type: ignore[attr-defined]
     caption = (
         "ROC curves on two logarithmic axes, all thresholds, all repeats together; the straight line is chance. Rates "
         f"below {floor:.2g} are drawn there."
@@ -108,7 +112,6 @@ def _histograms(scores: Scores, shown: list[str]) -> Drawing:
             one.set_xlabel("score")
             one.legend(fontsize=7, frameon=False)
         axes[0].set_ylabel("candidates")
-        figure.tight_layout()  # type: ignore[attr-defined]
     return Drawing(
         "membership-scores",
         figure,  # type: ignore[arg-type]
@@ -117,16 +120,29 @@ def _histograms(scores: Scores, shown: list[str]) -> Drawing:
     )
 
 
-def _questions(result: MembershipResult, shown: list[str]) -> Drawing:
+PANELS = (
+    ("questions", "K, number of questions"),
+    ("retrieved", "retrieved units looked at"),
+    ("w_p", "w_p, of the log-probability"),
+    ("w_m", "w_m, of the nearest unit"),
+    ("follow_up", "question for the source"),
+)
+"""Ablations with what is changed."""
+
+
+def _ablations(result: MembershipResult, shown: list[str]) -> Drawing:
+    held = [(name, label) for name, label in PANELS if any(a.name == name for a in result.ablations)]
+    columns = min(3, len(held))
+    lines = -(-len(held) // columns)
+    every = [a.auc.value for a in result.ablations if a.auc.value is not None]
+    low, high = min(every, default=0.5), max(every, default=1.0)
+    room = max(0.02, 0.08 * (high - low))
     with style("membership-ablations"):
-        figure, axes = _panels(2, 2.5)
-        for one, name, label in (
-            (axes[0], "questions", "K, number of questions"),
-            (axes[1], "retrieved", "retrieved units looked at"),
-        ):
+        figure, axes = _panels(len(held), 0.4 + 2.2 * lines, columns)
+        for number, (one, (name, label)) in enumerate(zip(axes, held, strict=True)):
             for i, setting in enumerate(shown):
-                held = [a for a in result.ablations if a.name == name and a.setting == setting]
-                points = [(a.value, a.auc.value) for a in held if a.auc.value is not None]
+                own = [a for a in result.ablations if a.name == name and a.setting == setting]
+                points = [(a.value, a.auc.value) for a in own if a.auc.value is not None]
                 if points:
                     x, y = zip(*points, strict=True)
                     one.plot(
@@ -138,13 +154,18 @@ def _questions(result: MembershipResult, shown: list[str]) -> Drawing:
                         label=f"{setting}-box",
                     )
             one.set_xlabel(label)
+            one.set_ylim(low - room, high + room)
+            if name == "follow_up":
+                one.set_xticks([0, 1], ["without", "with"])
+                one.set_xlim(-0.3, 1.3)
             if one.get_legend_handles_labels()[0]:
                 one.legend(fontsize=7, frameon=False)
-        axes[0].set_ylabel("MRMMIA's AUC")
-        figure.tight_layout()  # type: ignore[attr-defined]
+            if number % columns == 0:
+                one.set_ylabel("MRMMIA's AUC")
     return Drawing(
         "membership-ablations",
         figure,  # type: ignore[arg-type]
-        "MRMMIA with fewer questions, and with fewer retrieved units looked at, from the same pass.",
-        "AUC by number of questions and by number of retrieved units.",
+        "MRMMIA with one thing changed, from the same pass: fewer questions, fewer retrieved units looked at, other "
+        "weights, and without the question for the source where that was asked too.",
+        "AUC by number of questions, number of retrieved units, weights and follow-up.",
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from vestige.audits.membership.results import Ablation, AtFpr, Estimate, MembershipResult
 from vestige.report.markdown import escape, table
 from vestige.report.membership.lines import ATTACK_NAMES
+from vestige.report.membership.published import beside
 from vestige.report.membership.worst import Worst
 from vestige.report.tables import Cell, Column, Row, Table
 
@@ -37,6 +38,9 @@ LIMITS = (
 def tables(result: MembershipResult) -> list[Table]:
     """All of them, in the order of the report."""
     found = [_main(result), _thresholds(result)]
+    paper = beside(result, ATTACK_NAMES)
+    if paper is not None:
+        found.append(paper)
     if result.comparisons:
         found.append(_comparisons(result))
     found += [one for name in ABLATIONS if (one := _ablation(result, name)) is not None]
