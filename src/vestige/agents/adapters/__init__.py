@@ -32,8 +32,8 @@ by path: a file ``mem0.py`` does not hide the package ``mem0``.
 
 - Methods are plain or ``async``. Plain ones run in the process's main thread, one after the other; async ones in one
   event loop that runs all the time. What is not there is a declared limit, never a silent pass.
-- `session`, `request`, `options`, `receipt` and each unit are dicts shaped like the records of `vestige.records`, nested
-  ones too, whose keys can be read as attributes: ``session["turns"]``, ``session.turns``. All keys are there.
+- `session`, `request`, `options`, `receipt` and each unit are dicts shaped like the records of `vestige.records`, all
+  keys there, nested ones too; keys can be read as attributes: ``session["turns"]``, ``session.turns``.
 - What comes back is JSON: texts, numbers, booleans, None, lists, tuples, dicts, data classes, paths, arrays with
   ``tolist``, bytes (as base64). A number that is not finite is refused.
 - `folder` is the episode's own and exists. ``HOME`` and the folder for temporary files lie inside it, in ``.home``;
@@ -41,17 +41,18 @@ by path: a file ``mem0.py`` does not hide the package ``mem0``.
 - A restart is a new process over the same folder with the same settings, the knobs set again: an adapter needs no
   `restart`, and one that it has is not called. Whether ``close`` ran before is up to the bridge: it does, but a kill is
   a kill.
-- With ``state_in_folder`` (an attribute or a property), snapshot and restore are made by the bridge: it ends the process,
-  copies the folder, and starts a new one. An adapter that also keeps things elsewhere says False, or has its own.
+- With ``state_in_folder`` (an attribute or a property), snapshot and restore are made by the bridge: it ends the
+  process, copies the folder, and starts a new one. An adapter that also keeps things elsewhere says False, or has
+  methods of its own.
 - `settings` has always: ``model`` (a name at `model_url`, or ``extractive``: answer with the best stored text and no
   model), ``model_url`` (OpenAI-compatible, ending in ``/v1``, or None), ``api_key`` (of that address; ``"none"`` where
   it needs none), ``embedder`` (a name at `embedder_url`, or ``hash``: make vectors without a model), ``embedder_url``
   (or None), ``dims`` (of a vector; None where not known). What a person gives beside them comes by its own name, as in
-  ``--agent mem0,extractor=model,k=5``: text that reads as JSON is its value.
-- A `ValueError` that the constructor, ``open`` or ``configure`` raises is shown to the person, words and all, and ends the
-  run: an unknown or unusable setting. Of any other error only type and line are shown: its words may hold what the
-  agent was told.
-- What is printed goes to standard error, and must not be relied on.
+  ``--agent mem0,extractor=model,k=5``: what reads as a JSON scalar is one, anything else is text.
+- A `ValueError` (no subclass) that the constructor, ``open`` or ``configure`` raises is shown to the person, words and
+  all, and ends the run: an unknown or unusable setting. Of any other error, and of all after a restart, only type and
+  line are shown: its words may hold what the agent was told.
+- What is printed goes to standard error; a run keeps it in its folder.
 - Connections are made to the loopback and to the hosts of the two addresses alone; any other raises `PermissionError`
   and is counted.
 """
