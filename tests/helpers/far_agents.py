@@ -49,7 +49,8 @@ class Notes:
         self._write(user, self._read(user) + [[f"{session.id}/{i}", text] for i, text in enumerate(said)])
 
     def remember(self, user, units):
-        self._write(user, self._read(user) + [[u.id, u.text] for u in units])
+        new = {u.id for u in units}
+        self._write(user, [n for n in self._read(user) if n[0] not in new] + [[u.id, u.text] for u in units])
 
     def ask(self, user, prompt, options):
         words = {w for w in prompt.lower().split() if len(w) > 3}

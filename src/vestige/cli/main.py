@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vestige import __version__
-from vestige.cli import audits, catalog, demo, membership, packet, stored, verify
+from vestige.cli import agents, audits, catalog, demo, membership, packet, stored, verify
 from vestige.cli.panels import STORED, PanelGroup
 
 __all__ = ["app", "main"]
@@ -45,6 +45,7 @@ membership.register(app)
 stored.register(app)
 packet.register(app, STORED)
 catalog.register(app)
+agents.register(app)
 
 
 def main() -> None:

@@ -142,11 +142,11 @@ async def test_a_class_for_the_runs_own_process_works_here_too(tmp_path: Path) -
         assert describe(agent).configuration["reset"] == "a new process over an emptied folder"
 
 
-async def test_nothing_is_made_to_see_what_a_class_has(tmp_path: Path) -> None:
-    facts = await look_at(launch("Needs"), tmp_path, label="x")
+def test_nothing_is_made_to_see_what_a_class_has(tmp_path: Path) -> None:
+    facts = look_at(launch("Needs"), tmp_path, label="x")
     assert facts.methods == ("converse", "ask", "forget")
     assert not facts.state_in_folder
-    assert (await look_at(launch("Notes"), tmp_path, label="x")).knobs == ("k",)
+    assert look_at(launch("Notes"), tmp_path, label="x").knobs == ("k",)
 
 
 @pytest.mark.parametrize(

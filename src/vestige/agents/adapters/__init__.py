@@ -44,10 +44,10 @@ by path: a file ``mem0.py`` does not hide the package ``mem0``.
 - With ``state_in_folder`` (an attribute or a property), snapshot and restore are made by the bridge: it ends the
   process, copies the folder, and starts a new one. An adapter that also keeps things elsewhere says False, or has
   methods of its own.
-- `settings` has always: ``model`` (a name at `model_url`, or ``extractive``: answer with the best stored text and no
-  model), ``model_url`` (OpenAI-compatible, ending in ``/v1``, or None), ``api_key`` (of that address; ``"none"`` where
-  it needs none), ``embedder`` (a name at `embedder_url`, or ``hash``: make vectors without a model), ``embedder_url``
-  (or None), ``dims`` (of a vector; None where not known). What a person gives beside them comes by its own name, as in
+- `settings` has: ``model`` (a name at `model_url`, or ``extractive``: answer with the best stored text and no model),
+  ``model_url`` (OpenAI-compatible, ending in ``/v1``), ``api_key`` (``"none"`` where the address needs none),
+  ``embedder`` (a name at `embedder_url`, or ``hash``: make vectors without a model), ``embedder_url``, ``dims`` (of a
+  vector). A URL or `dims` that is not known is left out. What a person gives beside them comes by its own name, as in
   ``--agent mem0,extractor=model,k=5``: what reads as a JSON scalar is one, anything else is text.
 - A `ValueError` (no subclass) that the constructor, ``open`` or ``configure`` raises is shown to the person, words and
   all, and ends the run: an unknown or unusable setting. Of any other error, and of all after a restart, only type and

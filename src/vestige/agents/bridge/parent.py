@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import subprocess
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import BaseModel
 
 from vestige.agents.bridge.launch import Launch
 from vestige.agents.bridge.peer import Failure, Peer
-from vestige.agents.bridge.protocol import PARAMETERS, VERSION, Facts, Problem, facts
+from vestige.agents.bridge.protocol import PARAMETERS, VERSION, Facts, encoded, facts, response
 from vestige.agents.protocol import CHANNELS, OPTIONAL_METHODS, AgentDescription
 from vestige.agents.returns import as_artifacts, as_paths, as_receipt, as_reply, checked
 from vestige.errors import AgentError, ConfigError, StorageError
@@ -55,7 +56,7 @@ async def open_bridged(
     return agent
 
 
-async def look_at(launch: Launch, folder: Path, *, label: str) -> Facts:
+def look_at(launch: Launch, folder: Path, *, label: str) -> Facts:
     """What the agent's class has; nothing is made of it.
 
     Args:
@@ -67,12 +68,30 @@ async def look_at(launch: Launch, folder: Path, *, label: str) -> Facts:
         ConfigError: It cannot be loaded.
         AgentError: The process failed.
     """
-    agent = BridgedAgent(launch, folder, label=label)
+    hello = encoded(1, "hello", {**_hello(launch), "folder": None, "fresh": True})
     try:
-        await agent.begin(make=False)
-        return agent.facts
-    finally:
-        await agent.end()
+        done = subprocess.run(
+            launch.command,
+            input=hello,
+            stdout=subprocess.PIPE,
+            cwd=folder,
+            env=launch.environment(folder),
+            timeout=launch.start_seconds,
+            check=False,
+        )
+    except OSError as error:
+        raise AgentError(f"{launch.command[0]} cannot be started: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise AgentError(
+            f"hello: the agent's process did not answer within {launch.start_seconds:g} s"
+        ) from None
+    lines = [line for line in done.stdout.splitlines() if line.startswith(b"{")]
+    if not lines:
+        raise AgentError(f"hello: the agent's process ended (exit code {done.returncode})")
+    answer = response(lines[0], 1, "hello")
+    if answer.error is not None:
+        raise _told(Failure("hello", answer.error), label)
+    return facts(answer.result)
 
 
 class BridgedAgent:
@@ -140,14 +159,14 @@ class BridgedAgent:
         if self._peer is not None:
             return
         try:
-            await self.begin()
+            await self._begin()
             for name, value in self._knobs.items():
                 if self.takes_knob(name):
                     await self._call("configure", {name: value})
             if self._knobs:
                 await self._refresh()
         except BaseException:
-            await self.end()
+            await self._end()
             raise
 
     async def close(self) -> None:
@@ -157,34 +176,27 @@ class BridgedAgent:
             if peer is not None and peer.pid is not None and "close" in self.facts.methods:
                 await self._call("close")
         finally:
-            await self.end()
+            await self._end()
 
     async def restart(self) -> None:
         """A new process over the same folder, the knobs set again."""
         await self.close()
         await self.open()
 
-    async def begin(self, *, make: bool = True) -> None:
-        """Start the process and let it load the class, and make the agent."""
+    async def _begin(self) -> None:
+        """Start the process and let it make the agent."""
         try:
             environment = self._launch.environment(self._folder)
         except OSError as error:
             raise StorageError(f"the agent's folder cannot be written: {error.strerror}") from error
         peer = self._peer = Peer(self._launch.command, self._folder, environment)
         await peer.start()
-        hello = {
-            "protocol": VERSION,
-            "folder": str(self._folder) if make else None,
-            "settings": dict(self._launch.settings),
-            "hosts": self._launch.hosts(),
-            "fresh": not self._started,
-        }
+        hello = {**_hello(self._launch), "folder": str(self._folder), "fresh": not self._started}
         self._facts = facts(await self._call("hello", hello, self._launch.start_seconds))
         self._started = True
         self._offer()
 
-    async def end(self) -> None:
-        """End the process."""
+    async def _end(self) -> None:
         peer, self._peer = self._peer, None
         if peer is not None:
             await peer.stop()
@@ -301,20 +313,10 @@ class BridgedAgent:
         try:
             return await peer.call(method, params or {}, seconds or self._launch.call_seconds)
         except Failure as failure:
-            raise self._told(failure) from None
+            raise _told(failure, self._label) from None
         finally:
             self.refused += peer.refused
             peer.refused = []
-
-    def _told(self, failure: Failure) -> AgentError | ConfigError:
-        """A person's mistake ends the run, anything else the episode."""
-        problem: Problem = failure.problem
-        if problem.kind == "setting":
-            return ConfigError(f"--agent {self._label}: {problem.words}")
-        if problem.kind == "missing":
-            place = f" ({problem.place})" if problem.place else ""
-            return ConfigError(f"--agent {self._label}: {problem.words} in its environment{place}")
-        return failure
 
     # --- what it is ---
 
@@ -370,6 +372,21 @@ class BridgedAgent:
             "external_effects": told.get("external_effects", ()),
             "knobs": self.facts.knobs or (),
         }
+
+
+def _hello(launch: Launch) -> dict[str, Any]:
+    return {"protocol": VERSION, "settings": dict(launch.settings), "hosts": launch.hosts()}
+
+
+def _told(failure: Failure, label: str) -> AgentError | ConfigError:
+    """A person's mistake ends the run, anything else the episode."""
+    problem = failure.problem
+    if problem.kind == "setting":
+        return ConfigError(f"--agent {label}: {problem.words}")
+    if problem.kind == "missing":
+        place = f" ({problem.place})" if problem.place else ""
+        return ConfigError(f"--agent {label}: {problem.words} in its environment{place}")
+    return failure
 
 
 def _sent(value: Any) -> Any:
