@@ -295,7 +295,9 @@ def _make(item: Adapter, python: str, tool: str, progress: Progress | None) -> N
     seen: set[str] = set()
 
     def follow(line: str) -> None:
-        if package := re.match(r"\s*(?:Collecting |\+ )([A-Za-z0-9._-]+)", line):
+        if package := re.match(
+            r"\s*(?:Collecting |Processing \S*/|\+ )([A-Za-z0-9._-]+?)(?=[=<>~!\s]|-\d|$)", line
+        ):
             seen.add(_normal(package[1]))
             tell(min(len(seen), total), package[1])
 
