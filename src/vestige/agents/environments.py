@@ -277,7 +277,7 @@ def _make(item: Adapter, python: str, tool: str, progress: Progress | None) -> N
     tell(0, "making the environment")
     if tool == "uv":
         _run(item, ["uv", "venv", "--quiet", "--python", python, str(target)], lambda line: None)
-        command = ["uv", "pip", "install", "--python", str(_python(item)), "-r", pins]
+        command = ["uv", "pip", "install", "--compile-bytecode", "--python", str(_python(item)), "-r", pins]
     else:
         _run(item, [python, "-I", "-m", "venv", str(target)], lambda line: None)
         command = [

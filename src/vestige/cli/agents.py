@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -161,14 +162,29 @@ def register(app: typer.Typer) -> None:
         Exit 0: nothing failed; 2: something did.
         """
         import asyncio
+        import tempfile
+        from pathlib import Path
 
         from vestige.agents.conformance import check_agent_named
+        from vestige.runs.capture import captured
 
-        report = asyncio.run(check_agent_named(agent, model=model, seconds=seconds))
+        handle, name = tempfile.mkstemp(prefix="vestige-check-", suffix=".log")
+        os.close(handle)
+        log = Path(name)
+        try:
+            with captured(log):
+                report = asyncio.run(check_agent_named(agent, model=model, seconds=seconds))
+        except BaseException:
+            log.unlink(missing_ok=True)
+            raise
         _print(report)
         counts = report.counts
         say(f"{agent}: {counts['ok']} ok, {counts['missing']} missing, {counts['failed']} failed")
-        if not report.passed:
+        if report.passed:
+            log.unlink(missing_ok=True)
+        else:
+            if log.exists():
+                say(f"what the agent printed: {log}")
             first = next(c for c in report.checks if c.result == "failed")
             why = first.why.removeprefix(f"{first.method}: ")
             say(f"vestige: {agent} does not keep to the protocol: {first.method}: {why}")

@@ -237,3 +237,31 @@ def test_an_agent_that_was_never_opened_has_no_optional_methods(tmp_path: Path) 
     assert not hasattr(agent, "inspect")
     with pytest.raises(AgentError, match="the agent is not open"):
         agent.describe()
+
+
+async def test_knobs_are_those_that_the_description_names(tmp_path: Path) -> None:
+    """A plan has knobs of the reference agent too; `configure(**knobs)` alone does not ask for them."""
+    file = tmp_path / "knobs.py"
+    file.write_text(
+        "class A:\n"
+        "    def converse(self, user, session): ...\n"
+        "    def ask(self, user, prompt): return str(self.k)\n"
+        "    def forget(self, user, request): ...\n"
+        "    def describe(self):\n"
+        "        said = {'name': 'a', 'version': '1', 'configuration': {}, 'capabilities': ['configure']}\n"
+        "        return {**said, 'knobs': ['k']}\n"
+        "    def configure(self, **knobs):\n"
+        "        if set(knobs) != {'k'}: raise ValueError('unknown knob')\n"
+        "        self.k = knobs['k']\n"
+    )
+    (tmp_path / "agent").mkdir()
+    agent = await open_bridged(
+        Launch(f"{file}:A", Path(sys.executable)),
+        tmp_path / "agent",
+        label="x",
+        knobs={"temperature": 0.0, "k": 7},
+    )
+    assert (await agent.ask("u", "k?", AskOptions())).text == "7"
+    assert describe(agent).knobs == ("k",)
+    assert not agent.takes_knob("temperature")
+    await agent.close()

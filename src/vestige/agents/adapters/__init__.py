@@ -28,7 +28,7 @@ by path: a file ``mem0.py`` does not hide the package ``mem0``.
         def settle(self) -> None
         def maintain(self) -> None
         def poll(self, user: str, receipt) -> bool | dict
-        def configure(self, **knobs) -> None      # knobs by name, so that it shows which there are
+        def configure(self, **knobs) -> None      # which there are, its parameters say, or `knobs` of describe()
 
 - Methods are plain or ``async``. Plain ones run in the process's main thread, one after the other; async ones in one
   event loop that runs all the time. What is not there is a declared limit, never a silent pass.

@@ -209,7 +209,7 @@ class BridgedAgent:
 
     def takes_knob(self, name: str) -> bool:
         """Whether the agent has a `configure` that takes a knob of that name."""
-        known = self.facts.knobs
+        known = self.facts.known_knobs
         return "configure" in self.facts.methods and (known is None or name in known)
 
     # --- the four methods ---
@@ -370,7 +370,7 @@ class BridgedAgent:
             "absent": told.get("absent", {}),
             "tools": told.get("tools", ()),
             "external_effects": told.get("external_effects", ()),
-            "knobs": self.facts.knobs or (),
+            "knobs": self.facts.known_knobs or (),
         }
 
 

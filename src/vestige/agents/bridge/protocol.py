@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, ValidationError
 
@@ -102,6 +102,14 @@ class Facts(Record):
     """Fields of an `AgentDescription`, where it has a `describe`."""
     attributes: dict[str, Any] = Field(default_factory=dict)
     """`channels`, `tiers`, … as attributes of the class say them, where it has none."""
+
+    @property
+    def known_knobs(self) -> tuple[str, ...] | None:
+        """Names that `configure` takes, by its parameters or by the description; None: any."""
+        named = (self.description or {}).get("knobs")
+        if self.knobs is None and isinstance(named, list) and named:
+            return tuple(map(str, cast("list[Any]", named)))
+        return self.knobs
 
 
 def encoded(number: int, method: str, params: Mapping[str, Any], limit: int = MAX_BYTES) -> bytes:

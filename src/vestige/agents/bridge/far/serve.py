@@ -144,4 +144,5 @@ def serve(source: str) -> None:
             answer["error"] = problem(error, file, fresh and method in ("hello", "configure"), secret)
         if fence is not None and (refused := fence.take()):
             answer["refused"] = refused
+            print(f"vestige: refused connections to {', '.join(refused)}", file=sys.stderr)
         line.write(answer)
