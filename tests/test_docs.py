@@ -184,7 +184,7 @@ PUBLIC = re.compile(r"^## vestige (.+)$", re.MULTILINE)
 def test_every_command_is_shown_in_use() -> None:
     """Each public command stands in a block that a test runs, but for those that fetch something."""
     reference = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-    fetching = {"demo", "models pull"}
+    fetching = {"demo", "models pull", "agents install"}
     used = [" ".join(words[1:]) for b in ALL if runs(b) and b.language == "console" for words in b.commands()]
     missing = {
         command
@@ -218,7 +218,7 @@ def test_every_option_in_the_docs_exists() -> None:
         for words in block.commands() if block.language == "console" else ():
             if words[0] != "vestige" or len(words) < 2 or words[1].startswith("-"):
                 continue
-            command = " ".join(words[1:3]) if words[1] in ("models", "packet") else words[1]
+            command = " ".join(words[1:3]) if words[1] in ("agents", "models", "packet") else words[1]
             given = {word.split("=")[0] for word in words[2:] if re.match(r"--?[a-z]", word)}
             assert given <= options_of(command) | {"--help"}, f"{block.page}: {shlex.join(words)}"
 

@@ -502,7 +502,7 @@ def test_a_file_that_is_no_agent_is_one_line(text: str, says: str, tmp_path: Pat
         ("no.such.module:A", "no module 'no'; install it, or give the file"),
         ("json:NoSuch", "no 'NoSuch' in it"),
         ("agent.py", "no such agent; name its class too: agent.py:NAME"),
-        ("mem0", "no such agent; expected reference"),
+        ("letta", "no such agent; expected reference"),
         (":A", "expected FILE.py:NAME"),
         ("a.py:", "expected FILE.py:NAME"),
     ],

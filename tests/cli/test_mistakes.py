@@ -79,7 +79,7 @@ def refused(folder: Path, *argv: str) -> str:
         ("--concurrency 0", "'0'", "greater than or equal to 1"),
         ("--retrieve-from nowhere", "'nowhere'", "'both'"),
         ("--retrieve-from summary", "--retrieve-from summary:", "level 0"),
-        ("--agent mem0", "mem0", "no such agent"),
+        ("--agent letta", "letta", "no such agent"),
         ("--model gpt", "--model gpt:", "known are extractive"),
         ("--model local/nope", "--model local/nope:", "known are smollm2-135m"),
         ("--model openai/gpt-4o-mini", "--model openai/gpt-4o-mini:", "set OPENAI_API_KEY"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vestige.agents.protocol import Agent
 from vestige.agents.reference import ReferenceAgent, all_settings, split_settings
@@ -12,23 +12,33 @@ from vestige.errors import ConfigError
 from vestige.models.base import ChatModel, Embedder
 from vestige.records import JsonScalar
 
+if TYPE_CHECKING:
+    from vestige.agents.bridged import Bridged
+
 __all__ = ["AGENTS", "Opener", "check_agent", "settings_of"]
 
 AGENTS: tuple[str, ...] = ("reference",)
-"""Names that `--agent` takes, besides `FILE.py:NAME`, `package.module:NAME` and `FILE.toml`."""
+"""Names that `--agent` takes, besides those of `environments.ADAPTERS`, `FILE.py:NAME`, `package.module:NAME` and
+`FILE.toml`; what runs in a process of its own may have settings, as `mem0,k=5`."""
 
 
 def check_agent(name: str, needs: Sequence[str] = ()) -> str:
     """The agent's name, if there is an agent of that name; a user's own is loaded, and not yet made or spoken to.
 
     Args:
-        name: One of `AGENTS`, `FILE.py:NAME`, `package.module:NAME`, or the `FILE.toml` of an HTTP agent.
+        name: One of `AGENTS` or of the adapters, `FILE.py:NAME`, `package.module:NAME`, or the `FILE.toml` of an HTTP
+            agent.
         needs: Optional methods that the audit cannot do without.
 
     Raises:
         ConfigError: There is none, it cannot be loaded, or it lacks a method.
     """
     if name in AGENTS:
+        return name
+    if (apart := _apart(name)) is not None:
+        from vestige.agents.bridged import check_bridged
+
+        check_bridged(apart, needs)
         return name
     if name.endswith(".toml"):
         from vestige.agents.http_config import load_config
@@ -54,18 +64,36 @@ def check_agent(name: str, needs: Sequence[str] = ()) -> str:
         return name
     hint = f"; name its class too: {name}:NAME" if name.endswith(".py") else ""
     raise ConfigError(
-        f"--agent {name}: no such agent{hint}; expected {', '.join(AGENTS)}, FILE.py:NAME, package.module:NAME, or the "
-        "FILE.toml that describes an HTTP agent"
+        f"--agent {name}: no such agent{hint}; expected {', '.join((*AGENTS, *_adapters()))}, FILE.py:NAME, "
+        "package.module:NAME, or the FILE.toml that describes an HTTP agent"
     )
+
+
+def _adapters() -> list[str]:
+    from vestige.agents.environments import ADAPTERS
+
+    return [item.name for item in ADAPTERS]
+
+
+def _apart(name: str) -> Bridged | None:
+    """What names an agent in a process of its own."""
+    if "," not in name and name not in _adapters():
+        return None
+    from vestige.agents.bridged import bridged
+
+    return bridged(name)
 
 
 def settings_of(name: str, knobs: dict[str, JsonScalar]) -> dict[str, Any]:
     """Every setting that an episode of the agent starts from.
 
-    The reference agent's knobs, defaults and prompt versions; of a user's own agent the file's name and hash, and of
-    an HTTP agent its description without any value of a header.
+    The reference agent's knobs, defaults and prompt versions; of an adapter its hash, its settings and what is
+    installed for it; of a user's own agent the file's name and hash, and of an HTTP agent its description without any
+    value of a header.
     """
     check_agent(name)
+    if (apart := _apart(name)) is not None:
+        return apart.public()
     if name.endswith(".toml"):
         from vestige.agents.http_config import load_config
 
@@ -116,6 +144,17 @@ class Opener:
         """
         settings: dict[str, Any] = {**self._knobs, **knobs}
         embedder = settings.pop("embedder", None)
+        if (apart := _apart(self._name)) is not None:
+            from vestige.agents.bridged import open_agent
+
+            return await open_agent(
+                apart,
+                storage,
+                model=self._model,
+                embedder=None if embedder is None else self._embedders.get(str(embedder)),
+                knobs=settings,
+                demanded=[n for n in knobs if n != "embedder"],
+            )
         if self._name.endswith(".toml"):
             from vestige.agents.http import HttpAgent
             from vestige.agents.http_config import load_config

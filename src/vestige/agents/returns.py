@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -89,7 +90,7 @@ def as_artifacts(value: Any, what: str = "inspect") -> list[Artifact]:
     """Artifacts of a list of `Artifact`, of dicts of their fields, or of bare texts.
 
     A text becomes an artifact of tier `raw` whose id is its hash, and the how-manieth of its kind. A dict's `vector`
-    may be a list of numbers.
+    may be a list of numbers, or base64 of what `Artifact.vector` keeps.
 
     Raises:
         AgentError: Something in it is anything else, or two have the same id.
@@ -106,7 +107,9 @@ def as_artifacts(value: Any, what: str = "inspect") -> list[Artifact]:
             found.append(Artifact(id=f"{name}-{number}", tier="raw", text=item))
         elif isinstance(item, Mapping):
             fields = dict(cast(Mapping[Any, Any], item))
-            if fields.get("vector") is not None and not isinstance(fields["vector"], bytes):
+            if isinstance(fields.get("vector"), str):
+                fields["vector"] = _decoded(fields["vector"], what)
+            elif fields.get("vector") is not None and not isinstance(fields["vector"], bytes):
                 fields["vector"] = unit_bytes(fields["vector"], what)
             found.append(checked(Artifact, fields, f"{what}: what came"))
         else:
@@ -145,6 +148,13 @@ def unit_bytes(vector: Any, what: str) -> bytes:
         raise AgentError(f"{what}: a vector is not a list of finite numbers")
     length = float(np.linalg.norm(row))
     return (row / length if length > 0 else row).astype("<f4").tobytes()
+
+
+def _decoded(text: str, what: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        raise AgentError(f"{what}: a vector is a text that is not base64") from None
 
 
 def _with_json_arguments(fields: Mapping[Any, Any]) -> dict[Any, Any]:

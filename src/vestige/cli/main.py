@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vestige import __version__
-from vestige.cli import audits, catalog, defend, demo, membership, packet, stored, verify
+from vestige.cli import agents, audits, catalog, defend, demo, membership, packet, stored, verify
 from vestige.cli.panels import STORED, PanelGroup
 
 __all__ = ["app", "main"]
@@ -46,6 +46,7 @@ defend.register(app)
 stored.register(app)
 packet.register(app, STORED)
 catalog.register(app)
+agents.register(app)
 
 
 def main() -> None:

@@ -21,7 +21,8 @@ MEMBERSHIP_FLAGS: dict[str, tuple[Any, str, str]] = {
     "agent": (
         str,
         WHAT,
-        "The agent under test: reference, FILE.py:NAME, package.module:NAME, or an HTTP agent's FILE.toml. [reference]",
+        "The agent under test: reference, FILE.py:NAME, package.module:NAME, an HTTP agent's FILE.toml, or a system of "
+        "`vestige agents list`. [reference]",
     ),
     "model": FLAGS["model"],
     "embedder": (

@@ -112,6 +112,8 @@ class Transport:
         self.retries = 0
         self._answered = False
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", **(headers or {})}
+        self.api_key = api_key or None
+        """What is sent as the bearer; for a process that is to ask the same address, and never to be shown."""
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         elif base.user is not None:
