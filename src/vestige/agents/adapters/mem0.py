@@ -8,24 +8,33 @@ address. What it calls is mem0's public interface; what it reads past that (`ins
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
+import importlib.util
 import json
-import math
 import os
-import re
 import sqlite3
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
-__all__ = ["Mem0Agent", "ScriptedExtractor"]
+__all__ = ["Mem0Agent"]
 
-NOTHING = "I don't know."
-HASH_DIMS = 384
+
+def _part(name: str) -> Any:
+    """A module of the folder `parts`, by its path: nothing else is known of where this file was loaded from."""
+    path = Path(__file__).resolve().parent / "parts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"_vestige_adapter_{name}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path.name} is not there")
+    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+plain, reads = _part("plain"), _part("mem0_reads")
+
 DEFAULTS: dict[str, Any] = {
     "model": "extractive",
     "model_url": None,
@@ -43,9 +52,9 @@ DEFAULTS: dict[str, Any] = {
 ``scripted`` (stores every new message of the user word for word) or ``scripted-context`` (and every earlier message
 that mem0 puts before it). `sessions`: where a session's id goes, ``metadata`` or mem0's own ``run_id``. `expires`: the
 `expiration_date` of what is stored from now on, YYYY-MM-DD."""
+CHOICES = {"extractor": ("model", "scripted", "scripted-context"), "sessions": ("metadata", "run_id")}
 KNOBS = ("k", "threshold", "expires")
 EVERYTHING = 1_000_000
-SYSTEM = "Answer the user's question in one or two sentences from these memories of the user. If they do not say, say so."
 
 
 class Mem0Agent:
@@ -62,26 +71,11 @@ class Mem0Agent:
     state_in_folder = True
 
     def __init__(self, folder: str | Path, settings: Mapping[str, Any] | None = None) -> None:
-        unknown = sorted(set(settings or ()) - set(DEFAULTS))
-        if unknown:
-            raise ValueError(f"unknown setting {unknown[0]!r}; mem0 has {', '.join(DEFAULTS)}")
-        self._settings = {**DEFAULTS, **(settings or {})}
-        extractors, places = ("model", "scripted", "scripted-context"), ("metadata", "run_id")
-        if self._settings["extractor"] not in extractors:
-            raise ValueError(f"extractor={self._settings['extractor']!r}: expected {', '.join(extractors)}")
-        if self._settings["sessions"] not in places:
-            raise ValueError(f"sessions={self._settings['sessions']!r}: expected {', '.join(places)}")
-        needs_model = self._settings["model"] != "extractive" or self._settings["extractor"] == "model"
-        if needs_model and not self._settings["model_url"]:
-            raise ValueError("model_url is missing: the model or the extractor is reached there")
-        if self._settings["embedder"] != "hash" and not self._settings["embedder_url"]:
-            raise ValueError("embedder_url is missing: only the embedder 'hash' needs none")
-        if self._settings["embedder"] == "hash":
-            self._settings["dims"] = int(self._settings["dims"] or HASH_DIMS)
+        self._settings = plain.merged("mem0", DEFAULTS, CHOICES, settings)
         self._folder = Path(folder)
         self._system = self._folder / "mem0"
         self._memory: Any = None
-        self.extractor: ScriptedExtractor | None = None
+        self.extractor: Any = None
 
     def open(self) -> None:
         """Start mem0 over the folder; safe to call again."""
@@ -94,14 +88,16 @@ class Mem0Agent:
         system = importlib.import_module("mem0")
         url = self._settings["model_url"]
         if self._settings["extractor"] != "model":
-            self.extractor = ScriptedExtractor(self._settings["extractor"] == "scripted-context")
+            self.extractor = _part("scripted").ScriptedExtractor(
+                self._settings["extractor"] == "scripted-context"
+            )
             url = self.extractor.url
         embedder = {
             "model": self._settings["embedder"],
             "openai_base_url": self._settings["embedder_url"] or url,
             "api_key": self._settings["api_key"],
         }
-        dims = int(self._settings["dims"] or self._measured())
+        dims = plain.dims(self._settings)
         self._memory = system.Memory.from_config(
             {
                 "vector_store": {
@@ -161,7 +157,9 @@ class Mem0Agent:
         for unit in units:
             self._add(user, unit["text"], unit.get("session"), {"unit": unit["id"]}, infer=False)
 
-    def _add(self, user: str, messages: Any, session: str | None, extra: dict[str, Any], infer: bool) -> list[str]:
+    def _add(
+        self, user: str, messages: Any, session: str | None, extra: dict[str, Any], infer: bool
+    ) -> list[str]:
         metadata = {k: v for k, v in {**extra, "session": session}.items() if v is not None}
         scope = {"user_id": _name(user)}
         if session is not None and self._settings["sessions"] == "run_id":
@@ -188,7 +186,7 @@ class Mem0Agent:
         reply: dict[str, Any] = {"retrieved": found, "memory_writes": []}
         body = self._request(prompt, texts, options)
         if self._settings["model"] == "extractive":
-            reply |= {"text": _extract(prompt, texts, options), "finish_reason": "stop"}
+            reply |= {"text": plain.extracted(prompt, texts, options), "finish_reason": "stop"}
         else:
             reply |= self._generate(body)
         if options.get("trace"):
@@ -212,10 +210,8 @@ class Mem0Agent:
         ]
 
     def _request(self, prompt: str, texts: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-        lines = "\n".join(f"- {text}" for text in texts) or "(none)"
-        today = f"\nToday is {options['now']}." if options.get("now") else ""
         messages = [
-            {"role": "system", "content": f"{SYSTEM}{today}\n{lines}"},
+            {"role": "system", "content": plain.system_prompt(texts, options.get("now"))},
             {"role": "user", "content": prompt},
         ]
         body: dict[str, Any] = {
@@ -229,7 +225,7 @@ class Mem0Agent:
         return body
 
     def _generate(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        with self._client(self._settings["model_url"]) as client:
+        with plain.client(self._settings["model_url"], self._settings) as client:
             answer = client.chat.completions.create(**body)
         reply: dict[str, Any] = {
             "text": answer.choices[0].message.content or "",
@@ -241,16 +237,6 @@ class Mem0Agent:
                 "completion_tokens": answer.usage.completion_tokens,
             }
         return reply
-
-    def _client(self, url: str) -> Any:
-        openai = importlib.import_module("openai")
-        return openai.OpenAI(base_url=url, api_key=self._settings["api_key"], max_retries=0)
-
-    def _measured(self) -> int:
-        """How long the embedder's vectors are, where nobody said."""
-        with self._client(self._settings["embedder_url"]) as client:
-            answer = client.embeddings.create(model=self._settings["embedder"], input=["length"])
-        return len(answer.data[0].embedding)
 
     # --- deleting ---
 
@@ -285,12 +271,9 @@ class Mem0Agent:
 
     def reset(self, user: str) -> None:
         """Drop everything of the user, past what mem0 offers: its history and messages are deleted by SQL."""
-        ids = [(memory_id,) for memory_id in self._ids(user)]
-        scopes = [(scope,) for scope in self._scopes(user)]
+        ids = self._ids(user)
         self._mem0.delete_all(user_id=_name(user))
-        with self._mem0.db._lock, self._mem0.db.connection as connection:
-            connection.executemany("DELETE FROM history WHERE memory_id = ?", ids)
-            connection.executemany("DELETE FROM messages WHERE session_scope = ?", scopes)
+        reads.forget_kept(self._mem0, _name(user), ids)
         others = [line for line in self._ledger_lines() if line[0] != user]
         self._ledger.write_text("".join(json.dumps(line) + "\n" for line in others), encoding="utf-8")
 
@@ -305,7 +288,7 @@ class Mem0Agent:
         off mem0's own table and collection.
         """
         memories = self._listed(user)
-        vectors = self._vectors([item["id"] for item in memories])
+        vectors = reads.vectors(self._mem0, [item["id"] for item in memories], plain.packed)
         found: list[dict[str, Any]] = [
             {
                 "id": item["id"],
@@ -324,10 +307,8 @@ class Mem0Agent:
                         found.append(
                             {"id": name, "tier": "history", "text": row[side], "sources": [memory_id]}
                         )
-        for scope in self._scopes(user):
-            rows = self._rows("SELECT id, content FROM messages WHERE session_scope = ?", scope)
-            found += [{"id": f"messages/{i}", "tier": "log", "text": text} for i, text in rows if text]
-        return found + self._entities(user)
+        kept = reads.messages(self._mem0, _name(user))
+        return found + kept + reads.entities(self._mem0, _name(user))
 
     def storage(self) -> list[str]:
         """Every file that mem0 keeps; the adapter's own list of ids is not among them."""
@@ -340,32 +321,22 @@ class Mem0Agent:
     def maintain(self) -> None:
         """VACUUM of the history and of Qdrant's own SQLite files."""
         _ = self._mem0
-        for path in _databases(self._system):
+        for path in reads.databases(self._system):
             with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 connection.execute("VACUUM")
 
     def describe(self) -> dict[str, Any]:
         """What it is; `configuration` holds every setting but the key, and how SQLite treats deleted bytes."""
-        shown = {k: v for k, v in self._settings.items() if k != "api_key"}
-        absent = {"logs": "mem0 writes no log file"}
-        absent |= dict.fromkeys(("tool_arguments", "tool_results"), "mem0 calls no tools")
-        if self._settings["model"] == "extractive":
-            absent["reasoning"] = "the extractive reader writes nothing but its reply"
-        return {
-            "name": "mem0",
-            "version": _version("mem0ai"),
-            "configuration": {**shown, "qdrant_client": _version("qdrant-client"), **_sqlite_facts()},
-            "capabilities": [
-                *("open", "close", "configure", "remember", "inspect", "storage", "settle", "maintain")
-            ],
-            "tiers": ["raw", "summary", "history", "log", "graph"],
-            "channels": [
-                *("answer", "retrieval", "memory_writes", "summary", "model_requests", "storage", "vectors")
-            ],
-            "absent": absent,
-            "knobs": list(KNOBS),
-        }
+        return plain.described(
+            "mem0",
+            "mem0ai",
+            self._settings,
+            facts={"qdrant_client": plain.version("qdrant-client"), **reads.sqlite_facts()},
+            tiers=["raw", "summary", "history", "log", "graph"],
+            absent=dict.fromkeys(("tool_arguments", "tool_results"), "mem0 calls no tools"),
+            knobs=list(KNOBS),
+        )
 
     @property
     def _mem0(self) -> Any:
@@ -389,105 +360,6 @@ class Mem0Agent:
         listed = self._mem0.get_all(filters={"user_id": _name(user)}, top_k=EVERYTHING, show_expired=True)
         return cast(list[dict[str, Any]], listed["results"])
 
-    def _rows(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
-        with self._mem0.db._lock:
-            return list(self._mem0.db.connection.execute(statement, values))
-
-    def _scopes(self, user: str) -> list[str]:
-        mine = f"user_id={_escaped(_name(user))}"
-        scopes = [row[0] for row in self._rows("SELECT DISTINCT session_scope FROM messages")]
-        return [scope for scope in scopes if mine in scope.split("&")]
-
-    def _vectors(self, ids: Sequence[str]) -> dict[str, str]:
-        store = self._mem0.vector_store
-        points = store.client.retrieve(store.collection_name, ids=list(ids), with_vectors=True) if ids else []
-        found: dict[str, str] = {}
-        for point in points:
-            vector = point.vector.get("") if isinstance(point.vector, dict) else point.vector
-            if vector:
-                found[str(point.id)] = _base64(vector)
-        return found
-
-    def _entities(self, user: str) -> list[dict[str, Any]]:
-        # Not through `entity_store`: that property would make the store, and deletions clean up only where it is made.
-        store = self._mem0.vector_store
-        name = f"{store.collection_name}_entities"
-        if name not in {c.name for c in store.client.get_collections().collections}:
-            return []
-        found: list[dict[str, Any]] = []
-        offset: Any = None
-        while True:
-            points, offset = store.client.scroll(name, limit=1000, offset=offset, with_payload=True)
-            for point in points:
-                if point.payload.get("user_id") == _name(user):
-                    linked = [str(i) for i in point.payload.get("linked_memory_ids", ())]
-                    text = str(point.payload.get("data", ""))
-                    found.append({"id": f"entity/{point.id}", "tier": "graph", "text": text, "sources": linked})
-            if offset is None:
-                return found
-
-
-class ScriptedExtractor:
-    """An OpenAI-compatible endpoint on the loopback that "extracts" by repeating: no model, and not like one.
-
-    It shows what mem0 puts before its model and what a model could make of it, not what a given model does.
-
-    Args:
-        context: Repeat the user's lines of the earlier messages too, not of the new ones alone.
-    """
-
-    def __init__(self, context: bool = False) -> None:
-        self.requests: list[str] = []
-        """The last message of every request, in order."""
-        headings = ("Last k Messages", "New Messages") if context else ("New Messages",)
-        requests = self.requests
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
-                prompt = str(body["messages"][-1]["content"])
-                requests.append(prompt)
-                said = [text for heading in headings for text in _user_lines(prompt, heading)]
-                memory = [
-                    {"id": str(i), "text": text, "attributed_to": "user"}
-                    for i, text in enumerate(dict.fromkeys(said))
-                ]
-                message = {"role": "assistant", "content": json.dumps({"memory": memory})}
-                answer = {
-                    "id": "scripted",
-                    "object": "chat.completion",
-                    "created": 0,
-                    "model": "scripted",
-                    "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                    "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-                }
-                data = json.dumps(answer).encode()
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Say nothing: a log line would hold the request."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-        threading.Thread(target=self._server.serve_forever, name="scripted-extractor", daemon=True).start()
-
-    def close(self) -> None:
-        """Stop serving."""
-        self._server.shutdown()
-        self._server.server_close()
-
-
-def _user_lines(prompt: str, heading: str) -> list[str]:
-    """What the user says in one section of mem0's extraction prompt; a message may have several lines."""
-    section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", prompt, re.DOTALL | re.MULTILINE)
-    messages = re.split(r"^(user|assistant|system): ", section[1] if section else "", flags=re.MULTILINE)
-    pairs = zip(messages[1::2], messages[2::2], strict=True)
-    return [text.strip() for role, text in pairs if role == "user" and text.strip()]
-
 
 class _HashEmbedder:
     """Character n-grams hashed into a vector of unit length: deterministic, no model, no network."""
@@ -497,40 +369,10 @@ class _HashEmbedder:
         self.config = type("Config", (), {"embedding_dims": dims})()
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        return _hashed(text, self._dims)
+        return plain.hashed(text, self._dims)
 
     def embed_batch(self, texts: Sequence[str], memory_action: str | None = None) -> list[list[float]]:
-        return [_hashed(text, self._dims) for text in texts]
-
-
-def _hashed(text: str, dims: int) -> list[float]:
-    vector = [0.0] * dims
-    for word in re.findall(r"\w+", text.casefold()):
-        padded = f" {word} "
-        grams = [padded, *(padded[i : i + 3] for i in range(len(padded) - 2))]
-        for gram in grams:
-            digest = int.from_bytes(hashlib.blake2b(gram.encode(), digest_size=8).digest(), "big")
-            vector[digest % dims] += 1.0 if digest >> 63 else -1.0
-    length = math.sqrt(sum(x * x for x in vector))
-    return [x / length for x in vector] if length else [1.0, *vector[1:]]
-
-
-def _extract(query: str, texts: Sequence[str], options: Mapping[str, Any]) -> str:
-    """The stored text, or the option, that shares the most and the rarest words with the query."""
-    words = [set(re.findall(r"\w+", text.casefold())) for text in texts]
-    rarity: Callable[[str], float] = lambda word: math.log(1 + len(words) / sum(word in w for w in words))
-    asked = set(re.findall(r"\w{3,}", query.casefold()))
-    choices = [str(choice) for choice in options.get("choices") or ()]
-    if choices:
-        own = {c: set(re.findall(r"\w+", c.casefold())) for c in sorted(choices)}
-        common = set.intersection(*own.values())
-        scores = {c: max((len((own[c] - common) & w) for w in words), default=0) for c in own}
-        tied = [c for c in own if scores[c] == max(scores.values())]
-        coin = hashlib.sha256(json.dumps([options.get("seed"), sorted(asked), tied]).encode()).digest()
-        return tied[int.from_bytes(coin[:8], "big") % len(tied)]
-    scored = [(sum(rarity(word) for word in asked & w), -i) for i, w in enumerate(words)]
-    best = max(scored, default=(0.0, 0))
-    return texts[-best[1]] if best[0] > 0 else NOTHING
+        return [plain.hashed(text, self._dims) for text in texts]
 
 
 def _named(item: Mapping[str, Any], scope: str, ids: Sequence[str], value: str | None) -> bool:
@@ -538,11 +380,7 @@ def _named(item: Mapping[str, Any], scope: str, ids: Sequence[str], value: str |
     if ids:
         own = {item["id"], metadata.get("unit")} if scope == "unit" else {metadata.get("session")}
         return not own.isdisjoint(ids)
-    return _plain(value or "") in _plain(item["memory"])
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return plain.normal(value or "") in plain.normal(item["memory"])
 
 
 def _tier(item: Mapping[str, Any]) -> str:
@@ -552,35 +390,3 @@ def _tier(item: Mapping[str, Any]) -> str:
 def _name(name: str) -> str:
     """A name as mem0 takes it: without white space."""
     return quote(name, safe="")
-
-
-def _escaped(name: str) -> str:
-    """A name as mem0 writes it in the scope of its messages."""
-    return name.replace("%", "%25").replace("&", "%26").replace("=", "%3D")
-
-
-def _base64(vector: Sequence[float]) -> str:
-    """Little-endian float32 of unit length, as Vestige's records take it."""
-    import base64
-    import struct
-
-    length = math.sqrt(sum(float(x) ** 2 for x in vector)) or 1.0
-    return base64.b64encode(struct.pack(f"<{len(vector)}f", *(float(x) / length for x in vector))).decode()
-
-
-def _databases(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            with path.open("rb") as file:
-                if file.read(16) == b"SQLite format 3\0":
-                    yield path
-
-
-def _sqlite_facts() -> dict[str, Any]:
-    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        secure = connection.execute("PRAGMA secure_delete").fetchone()[0]
-    return {"sqlite": sqlite3.sqlite_version, "secure_delete": int(secure)}
-
-
-def _version(package: str) -> str:
-    return importlib.import_module("importlib.metadata").version(package)
