@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-import os
 import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
@@ -104,21 +103,7 @@ class LangGraphAgent:
         if self._graph is not None:
             return
         self._system.mkdir(parents=True, exist_ok=True)
-        for name in (
-            "LANGSMITH_TRACING",
-            "LANGCHAIN_TRACING_V2",
-            "LANGSMITH_TRACING_V2",
-            "LANGCHAIN_TRACING",
-        ):
-            os.environ[name] = "false"
-        for name in (
-            "LANGSMITH_API_KEY",
-            "LANGCHAIN_API_KEY",
-            "OPENAI_BASE_URL",
-            "OPENAI_API_BASE",
-            "OPENAI_API_KEY",
-        ):
-            os.environ.pop(name, None)
+        graphs.silence()
         self._store = reads.opened_store(self._system, self._settings, plain)
         saver = importlib.import_module("langgraph.checkpoint.sqlite")
         self._saver = saver.SqliteSaver(

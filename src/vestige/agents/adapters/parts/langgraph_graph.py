@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import os
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Exchange", "Graph", "chat_model"]
+__all__ = ["Exchange", "Graph", "chat_model", "silence"]
 
 REACT = "Search your memory before you answer a question about the user. Save what the user tells you of themselves."
 
@@ -29,6 +30,20 @@ class Exchange:
     requests: list[str] = field(default_factory=list[str])
     calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     results: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+def silence() -> None:
+    """Trace nothing to LangSmith, and send nothing to another address than the settings say."""
+    for name in ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2"):
+        os.environ[name] = "false"
+    for name in (
+        "LANGSMITH_API_KEY",
+        "LANGCHAIN_API_KEY",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "OPENAI_API_BASE",
+    ):
+        os.environ.pop(name, None)
 
 
 def chat_model(settings: Mapping[str, Any]) -> Any:

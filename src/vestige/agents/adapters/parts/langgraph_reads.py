@@ -22,12 +22,11 @@ def checkpoints(saver: Any, thread: str) -> list[dict[str, Any]]:
     """
     found: list[dict[str, Any]] = []
     for age, kept in enumerate(saver.list({"configurable": {"thread_id": thread}})):
-        places: list[tuple[str, Any, bool]] = [
-            (channel, value, age == 0 and channel == "messages")
-            for channel, value in kept.checkpoint["channel_values"].items()
-        ]
-        writes = enumerate(kept.pending_writes or ())
-        places += [(f"write-{number}/{channel}", value, False) for number, (_, channel, value) in writes]
+        places: list[tuple[str, Any, bool]] = []
+        for channel, value in kept.checkpoint["channel_values"].items():
+            places.append((channel, value, age == 0 and channel == "messages"))
+        for number, (_, channel, value) in enumerate(list[Any](kept.pending_writes or [])):
+            places.append((f"write-{number}/{channel}", value, False))
         for place, value, current in places:
             for n, text in enumerate(texts(value)):
                 name = f"{thread}/{kept.checkpoint['id']}/{place}/{n}"
@@ -64,9 +63,13 @@ def opened_store(folder: Path, settings: Mapping[str, Any], plain: Any) -> Any:
     `SqliteStore` reads ``text_fields``, `InMemoryStore` the documented ``fields``: with ``fields`` alone the first
     embeds whole items, the id of their session too.
     """
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        return plain.embedded(texts, settings)
+
     index = {
         "dims": plain.dims(settings),
-        "embed": lambda texts: plain.embedded(texts, settings),
+        "embed": embed,
         "fields": ["text"],
         "text_fields": ["text"],
     }
