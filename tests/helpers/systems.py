@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import re
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 import vestige
+from vestige.errors import ConfigError
 
 HERE = Path(__file__).parents[1] / "agents" / "adapters"
 ADAPTERS = Path(vestige.__file__).parent / "agents" / "adapters"
@@ -23,8 +26,12 @@ Drive = Callable[..., list[Any]]
 
 
 def interpreter(system: str) -> str:
-    """The Python that has the system, as VESTIGE_TEST_MEM0_PYTHON or VESTIGE_TEST_LANGGRAPH_PYTHON names it."""
+    """The Python that has the system: VESTIGE_TEST_MEM0_PYTHON or VESTIGE_TEST_LANGGRAPH_PYTHON, or the installed one."""
     python = os.environ.get(f"VESTIGE_TEST_{system.upper()}_PYTHON", "")
+    if not python:
+        with contextlib.suppress(ImportError, ConfigError):
+            environments = importlib.import_module("vestige.agents.environments")
+            python = str(environments.interpreter(environments.adapter(system)))
     if not python or shutil.which(python) is None:
         pytest.skip(f"the environment of {system} is not installed")
     return python

@@ -1,8 +1,8 @@
 """Runs calls of an adapter in the interpreter of its system; every connection but to the loopback is refused.
 
 Usage: PYTHON drive.py FILE.py CLASS FOLDER, and on standard input a JSON object: `settings`, and `calls`, a list of
-lists of a method's name and its arguments. Prints a list of what came back, and of the hosts that were refused. The agent is
-closed at the end, unless the last call is `["die"]`.
+lists of a method's name and its arguments. Prints a list of what came back, and of the hosts that were refused. The
+agent is closed at the end, unless the last call is `["die"]`.
 """
 
 from __future__ import annotations
