@@ -26,7 +26,7 @@ Drive = Callable[..., list[Any]]
 
 
 def interpreter(system: str) -> str:
-    """The Python that has the system: VESTIGE_TEST_MEM0_PYTHON or VESTIGE_TEST_LANGGRAPH_PYTHON, or the installed one."""
+    """The Python that has the system: as VESTIGE_TEST_MEM0_PYTHON (or _LANGGRAPH_) says, else the installed one."""
     python = os.environ.get(f"VESTIGE_TEST_{system.upper()}_PYTHON", "")
     if not python:
         with contextlib.suppress(ImportError, ConfigError):
