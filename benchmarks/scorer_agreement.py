@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/scorer_agreement.py RUN [--labels FILE]
 
-RUN was made with `--auxiliary MODEL`. Its recorded replies and retrieved units are judged again by rules, with the plan's
-embedder; nothing is asked again. Printed: how often the two give the same step of 0, 0.33, 0.67, 1, Cohen's kappa
-(weighted by distance, linear), and MRMMIA's AUC under either. FILE, lines of `CANDIDATE,QUESTION,SCORE`, adds a person's
-judgements.
+RUN was made with `--auxiliary MODEL`. Its recorded replies and retrieved units are judged again by rules, with the
+plan's embedder; nothing is asked again. Printed: how often the two give the same step of 0, 0.33, 0.67, 1, Cohen's kappa
+(weighted by distance, linear), and MRMMIA's AUC under either. FILE, lines of `CANDIDATE,QUESTION,SCORE`, adds a
+person's judgements.
 """
 
 from __future__ import annotations
@@ -93,7 +93,10 @@ async def judged(folder: RunFolder) -> dict[Key, dict[str, Any]]:
             "model": float(measured["response"]["score"]),
             "rules": float(
                 snap_response(
-                    np.array(by_rules.key), np.array(similarity), np.array(float(by_rules.hedged)), DEFAULT_RESPONSE
+                    np.array(by_rules.key),
+                    np.array(similarity),
+                    np.array(float(by_rules.hedged)),
+                    DEFAULT_RESPONSE,
                 )
             ),
             "memory_model": [float(m.get("score", 0.0)) for m in measured.get("memory", ())],
