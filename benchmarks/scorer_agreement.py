@@ -3,8 +3,8 @@
 Usage: python benchmarks/scorer_agreement.py RUN [--labels FILE]
 
 RUN was made with `--auxiliary MODEL`. Its recorded replies and retrieved units are judged again by rules, with the
-plan's embedder; nothing is asked again. Printed: how often the two give the same step of 0, 0.33, 0.67, 1, Cohen's kappa
-(weighted by distance, linear), and MRMMIA's AUC under either. FILE, lines of `CANDIDATE,QUESTION,SCORE`, adds a
+plan's embedder; nothing is asked again. Printed: how often the two give the same step of 0, 0.33, 0.67, 1,
+Cohen's kappa (weighted, linear), and MRMMIA's AUC under either. FILE, lines of `CANDIDATE,QUESTION,SCORE`, adds a
 person's judgements.
 """
 
