@@ -136,8 +136,6 @@ class Bad(Notes):
                 raise ValueError("the secret XQ7-VIOLET-3829 was told")
             case "exit":
                 sys.exit(3)
-            case "huge":
-                return "x" * (129 << 20)
             case "nan":
                 return {
                     "text": "a",

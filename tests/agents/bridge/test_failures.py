@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.agents import folder_of, plan_of
 
+from vestige.agents.bridge.far import serve
 from vestige.agents.bridge.launch import Launch
 from vestige.agents.bridge.parent import open_bridged
 from vestige.agents.bridge.peer import Peer
@@ -89,14 +91,14 @@ async def test_what_it_prints_is_no_message(tmp_path: Path, capfd: pytest.Captur
     [
         ("crash", r"^ask: the agent's process ended \(exit code 7\)$"),
         ("segfault", r"^ask: the agent's process ended \(killed by SIGSEGV\)$"),
-        ("hang", r"^ask: the agent's process did not answer within 0\.5 s and was ended$"),
-        ("spin", r"^ask: the agent's process did not answer within 0\.5 s and was ended$"),
+        ("hang", r"^ask: the agent's process did not answer within 1\.5 s and was ended$"),
+        ("spin", r"^ask: the agent's process did not answer within 1\.5 s and was ended$"),
     ],
 )
 async def test_a_process_that_fails_is_ended_and_can_be_replaced(
     prompt: str, expected: str, tmp_path: Path
 ) -> None:
-    agent = await bad(tmp_path, seconds=0.5)
+    agent = await bad(tmp_path, seconds=1.5 if "did not answer" in expected else 30)
     first = agent.pid
     with pytest.raises(AgentError, match=expected):
         await agent.ask("u", prompt, AskOptions())
@@ -131,6 +133,7 @@ async def test_what_an_agent_started_ends_with_it(tmp_path: Path) -> None:
 ORPHANS = """
 import asyncio, sys
 from pathlib import Path
+from vestige.agents.bridge.far import serve
 from vestige.agents.bridge.launch import Launch
 from vestige.agents.bridge.parent import open_bridged
 
@@ -178,7 +181,7 @@ class Broken(Launch):
 
 
 async def broken(how: str, folder: Path) -> Any:
-    launch = Broken("x:Peer", Path(sys.executable), how=how, call_seconds=1.5, fenced=False)
+    launch = Broken("x:Peer", Path(sys.executable), how=how, call_seconds=3, fenced=False)
     return await open_bridged(launch, folder, label="far_peers.py")
 
 
@@ -192,7 +195,7 @@ async def broken(how: str, folder: Path) -> Any:
         ("silence", "ask: the agent's process ended (closed its output)"),
         ("held", "ask: the agent's process ended (exit code 9)"),
         ("half", "ask: the agent's process ended (exit code 0)"),
-        ("unended", "ask: the agent's process did not answer within 1.5 s and was ended"),
+        ("unended", "ask: the agent's process did not answer within 3 s and was ended"),
     ],
 )
 async def test_a_broken_protocol_is_one_line(how: str, expected: str, tmp_path: Path) -> None:
@@ -243,6 +246,18 @@ async def test_a_program_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         await open_bridged(Launch("a:B", Path("no-such-python")), tmp_path, label="x")
 
 
+def test_an_answer_beyond_the_limit_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = io.BytesIO()
+    line = object.__new__(serve.Line)
+    line._out = sent
+    monkeypatch.setattr(serve, "MAX_BYTES", 200)
+    line.write({"id": 3, "result": "x" * 300})
+    found = response(sent.getvalue(), 3, "ask")
+    assert found.error is not None
+    assert found.error.kind == "unfit"
+    assert found.error.words.endswith("bytes came; at most 200 are taken")
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_response_or_an_agents_error(line: bytes) -> None:
     try:
@@ -265,9 +280,9 @@ def test_any_value_is_facts_or_an_agents_error(value: Any) -> None:
 
 
 async def test_a_crash_is_a_failed_episode_and_the_run_goes_on(tmp_path: Path) -> None:
-    prompts = ("hello", "crash", "spin", "huge", "noise")
+    prompts = ("hello", "crash", "spin", "nan", "noise")
     plan = plan_of(*((Ask(probe=f"p{i}"),) for i in range(len(prompts))), probes=prompts)
-    launch = Launch(f"{HELPERS / 'far_agents.py'}:Bad", Path(sys.executable), call_seconds=3)
+    launch = Launch(f"{HELPERS / 'far_agents.py'}:Bad", Path(sys.executable), call_seconds=4)
 
     async def open_agent(episode: Episode, storage: Path) -> Agent:
         return await open_bridged(launch, storage, label="far_agents.py:Bad")
