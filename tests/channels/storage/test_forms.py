@@ -26,7 +26,7 @@ def names(value: str, data: bytes) -> set[FormName]:
     return {f.name for f in forms_of(value) if f.pattern in (low if f.any_case else data)}
 
 
-WRITERS: dict[FormName, Callable[[str], bytes]] = {
+WRITERS: dict[str, Callable[[str], bytes]] = {
     "utf-8": lambda text: text.encode(),
     "utf-16-le": lambda text: text.encode("utf-16-le"),
     "utf-16-be": lambda text: text.encode("utf-16-be"),
@@ -43,9 +43,11 @@ values = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Z
 
 @pytest.mark.parametrize("name", sorted(WRITERS))
 @given(before=texts, after=texts)
-def test_a_canary_is_found_wherever_it_stands(name: FormName, before: str, after: str) -> None:
+def test_a_canary_is_found_wherever_it_stands(name: str, before: str, after: str) -> None:
     found = names(CANARY, WRITERS[name](before + CANARY + after))
-    assert name in found or (name in ("json", "html", "url") and "utf-8" in found)
+    assert name.removesuffix("-le").removesuffix("-be") in found or (
+        name in ("json", "html", "url") and "utf-8" in found
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,6 @@ def test_a_value_that_chance_writes_is_refused(value: str) -> None:
 
 def test_each_form_once() -> None:
     forms = forms_of("Zürich & 12/34")
-    assert len({(f.pattern, f.any_case) for f in forms}) >= len(forms) - 4  # two names may write the same
+    assert len({(f.pattern, f.any_case) for f in forms}) == len(forms)
     assert all(f.pattern == f.pattern.lower() for f in forms if f.any_case)
     assert min(len(f.pattern) for f in forms) >= 6

@@ -52,7 +52,7 @@ def places(folder: Path, name: str = "memory.db", needle: bytes = SECRET) -> Cou
 
 def opened(folder: Path, *, wal: bool = False, pragmas: str = "") -> sqlite3.Connection:
     db = sqlite3.connect(folder / "memory.db", isolation_level=None)
-    db.executescript(f"PRAGMA page_size=1024; {pragmas} PRAGMA secure_delete=OFF;")
+    db.executescript(f"PRAGMA page_size=1024; {pragmas} PRAGMA secure_delete=OFF; PRAGMA synchronous=OFF;")
     db.execute("PRAGMA journal_mode=WAL" if wal else "PRAGMA journal_mode=DELETE")
     db.execute("PRAGMA wal_autocheckpoint=0")
     db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)")
@@ -214,7 +214,7 @@ def test_live_is_what_sqlite_says(
     with closing(sqlite3.connect(folder / "memory.db", isolation_level=None)) as db:
         db.executescript(f"PRAGMA page_size={page}; PRAGMA auto_vacuum={rng.choice([0, 1, 2])};")
         db.execute(f"PRAGMA journal_mode={'WAL' if wal else 'DELETE'}")
-        db.executescript("PRAGMA secure_delete=OFF; PRAGMA wal_autocheckpoint=5;")
+        db.executescript("PRAGMA secure_delete=OFF; PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=5;")
         db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)")
         for _ in range(rng.randrange(5, 120)):
             text = (

@@ -138,14 +138,32 @@ def _deflate(file: BinaryIO, bits: int) -> Iterator[bytes]:
         data = waiting or file.read(_READ)
         if not data:
             raise Damaged("ends early")
+        kept = stream.copy()
         try:
             piece = stream.decompress(data, PIECE)
         except zlib.error:
+            yield from _salvage(kept, data)
             raise Damaged("is not what its beginning says") from None
         waiting = stream.unconsumed_tail
         if piece:
             yield piece
     file.seek(-len(stream.unused_data) - len(waiting), 1)
+
+
+def _salvage(stream: Any, data: bytes) -> Iterator[bytes]:
+    """What comes out before the damage: the call that meets it gives nothing at all."""
+    pieces: list[bytes] = []
+    size = 0
+    for at in range(len(data)):
+        try:
+            pieces.append(stream.decompress(data[at : at + 1], PIECE))
+        except zlib.error:
+            break
+        size += len(pieces[-1])
+        if size >= PIECE:
+            break
+    if size:
+        yield b"".join(pieces)
 
 
 def _bounded(file: BinaryIO, stream: Any, failure: type[Exception]) -> Iterator[bytes]:

@@ -21,9 +21,7 @@ from vestige.errors import DataError
 
 __all__ = ["Form", "FormName", "forms_of", "parts_of"]
 
-FormName = Literal[
-    "utf-8", "utf-16-le", "utf-16-be", "separators", "json", "html", "url", "base64", "hex", "part"
-]
+FormName = Literal["utf-8", "utf-16", "separators", "json", "html", "url", "base64", "hex", "part"]
 """`separators`: with other separators between the value's parts; `part`: two neighbouring parts alone."""
 
 _SHORTEST = 6
@@ -60,7 +58,10 @@ def forms_of(value: str) -> tuple[Form, ...]:
             f"a value of {len(value)} characters: expected at least {_SHORTEST}, which chance does not write, and at "
             f"most {_LONGEST:,} bytes"
         )
-    return tuple(dict.fromkeys(_forms(value)))
+    found: dict[tuple[bytes, bool], Form] = {}
+    for form in _forms(value):
+        found.setdefault((form.pattern, form.any_case), form)
+    return tuple(found.values())
 
 
 def parts_of(value: str) -> tuple[Form, ...]:
@@ -104,8 +105,9 @@ def _texts(name: FormName, text: str) -> Iterator[Form]:
     any_case = text.isascii()
     yield _form(name, _bytes(text), any_case)
     whole = name == "utf-8"
-    yield _form("utf-16-le" if whole else name, text.encode("utf-16-le", "surrogatepass"), any_case)
-    yield _form("utf-16-be" if whole else name, text.encode("utf-16-be", "surrogatepass"), any_case)
+    # One name for both: a zero byte before or after makes the one look like the other.
+    for order in ("utf-16-le", "utf-16-be"):
+        yield _form("utf-16" if whole else name, text.encode(order, "surrogatepass"), any_case)
 
 
 def _form(name: FormName, pattern: bytes, any_case: bool) -> Form:
