@@ -14,10 +14,10 @@ from vestige.channels.observation import Grade, Observation
 from vestige.errors import IntegrityError, complaint
 from vestige.records import Record
 
-__all__ = ["scan"]
+__all__ = ["LOG_NAME", "OLD_NAME", "scan"]
 
-_LOG = re.compile(r"\.log(?:\.\d+)?$|^logs?$|\.(?:out|err)$", re.IGNORECASE)
-_OLD = re.compile(
+LOG_NAME = re.compile(r"\.log(?:\.\d+)?$|^logs?$|\.(?:out|err)$", re.IGNORECASE)
+OLD_NAME = re.compile(
     r"-(?:wal|journal)$|\.(?:bak|old|backup|orig|snapshot|checkpoint|wal|journal)$|~$", re.IGNORECASE
 )
 
@@ -72,8 +72,8 @@ def scan(body: Mapping[str, Any], live: bool) -> tuple[Observation, ...]:
 
 
 def _group(name: str, live: bool) -> tuple[Channel, Grade]:
-    if _LOG.search(name):
+    if LOG_NAME.search(name):
         return "logs", "live_row"
     if live:
         return "storage", "live_row"
-    return "storage", "old_version" if _OLD.search(name) else "dead_bytes"
+    return "storage", "old_version" if OLD_NAME.search(name) else "dead_bytes"
