@@ -191,7 +191,9 @@ def _statement(rows: Iterable[AttackRow], table: Table, plan: Plan) -> str:
         text = f"{setting}-box {best.auc.value:.3f} ({best.attack.replace('_', ' ')})"
         if best.auc.interval is not None:
             low, high = best.auc.interval
-            text = f"{text[:-1]}, [{low:.3f}, {high:.3f}])"
+            centre = best.auc.centre
+            of = "" if centre is None else f"users' own mean {centre:.3f} "
+            text = f"{text[:-1]}, {of}[{low:.3f}, {high:.3f}])"
         parts.append(text)
     n = len(set(table.candidates))
     who = f"agent {plan.agent.name} with model {plan.models.agent}"
