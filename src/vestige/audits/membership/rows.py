@@ -105,13 +105,14 @@ class Rows:
                 threshold=none,
                 unavailable=why,
             )
-        sample, known = self._sample(self.scored.scores(attack, setting))
+        scores = self.scored.scores(attack, setting)
+        sample, known = self._sample(scores)
         return AttackRow(
             attack=attack,
             setting=setting,
             members=int(sample.member.sum()),
             non_members=int((~sample.member).sum()),
-            unscored=int((~_whole(self._square(self.scored.scores(attack, setting)))).sum()),
+            unscored=int((~_whole(self._square(scores))).sum()),
             auc=sample.auc(),
             auc_users=sample.auc_users(),
             pr_auc=sample.pr_auc(),
