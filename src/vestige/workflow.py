@@ -327,14 +327,12 @@ def score(folder: RunFolder) -> Collection[Finding]:
     """Score a stored run, without any model, and write its findings; those of a membership run are not held."""
     check_plan(folder, read_attempts(folder.path))
     try:
-        if folder.plan.audit == "membership":
-            return write_findings(folder, _score(folder))
-        findings = list(_score(folder))
+        found = _score(folder) if folder.plan.audit == "membership" else list(_score(folder))
+        stored = write_findings(folder, found)
     except (KeyError, TypeError, ValidationError) as error:
         why = complaint(error) if isinstance(error, ValidationError) else type(error).__name__
         raise IntegrityError(f"{folder.path}: a record is not one that this version writes ({why})") from None
-    write_findings(folder, findings)
-    return findings
+    return found if isinstance(found, list) else stored
 
 
 def _score(folder: RunFolder) -> Iterator[Finding]:
