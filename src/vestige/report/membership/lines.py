@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vestige.audits.membership.results import AtFpr, AttackRow, Estimate, MembershipResult
+from vestige.report.safe import neutralise
 
 __all__ = ["ATTACK_NAMES", "bounds", "membership_lines", "plain_rate", "rate_at"]
 
@@ -44,7 +45,9 @@ def membership_lines(result: MembershipResult) -> list[str]:
     ]
     if result.stopped:
         lines.append(result.stopped)
-    return lines
+    return [
+        neutralise(line).replace("\n", " ") for line in lines
+    ]  # the names of agents and parts are not ours
 
 
 def rate_at(point: AtFpr) -> str:

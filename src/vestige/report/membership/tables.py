@@ -8,6 +8,7 @@ from vestige.audits.membership.results import Ablation, AtFpr, Estimate, Members
 from vestige.report.markdown import escape, table
 from vestige.report.membership.lines import ATTACK_NAMES, bounds
 from vestige.report.membership.worst import Worst
+from vestige.report.safe import one_line
 from vestige.report.tables import Cell, Column, Row, Table
 
 __all__ = ["LIMITS", "markdown", "tables"]
@@ -186,7 +187,7 @@ def _users(result: MembershipResult) -> Table:
         columns=(*(Column(k.partition("/")[2]) for k in keys), Column("stored"), Column("tested")),
         rows=tuple(
             Row(
-                u.user,
+                one_line(u.user),
                 (
                     *(Cell("–" if (v := u.auc.get(k)) is None else f"{v:.3f}") for k in keys),
                     Cell(str(u.stored)),
@@ -216,7 +217,7 @@ def _counts(result: MembershipResult) -> Table:
     return Table(
         title="What was asked",
         columns=(Column("how many, or what"),),
-        rows=tuple(Row(name, (Cell(text),)) for name, text in rows),
+        rows=tuple(Row(one_line(name), (Cell(one_line(text)),)) for name, text in rows),
         corner="",
     )
 
@@ -227,9 +228,9 @@ def markdown(result: MembershipResult, heading: str, worst: Sequence[Worst]) -> 
 
 
 def _lines(result: MembershipResult, heading: str, worst: Sequence[Worst]) -> Iterator[str]:
-    yield f"# {escape(heading)}"
+    yield f"# {escape(one_line(heading))}"
     yield ""
-    yield escape(result.statement)
+    yield escape(one_line(result.statement))
     yield ""
     for one in tables(result):
         yield from table(one)
@@ -248,4 +249,4 @@ def _lines(result: MembershipResult, heading: str, worst: Sequence[Worst]) -> It
     yield "## What this says, and what it does not"
     yield ""
     for line in (*LIMITS, *result.notes):
-        yield f"- {escape(line)}"
+        yield f"- {escape(one_line(line))}"
