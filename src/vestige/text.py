@@ -74,6 +74,14 @@ def tokens(text: str) -> tuple[str, ...]:
     ("25:50" is 25, 50; "7:00 a.m." is 7, am), a possessive loses its s, and n't is a word of its own, "not".
     Chinese and Japanese writing gives a token a character.
     """
+    return _remembered_words(text) if len(text) <= _SHORT else _words(text)
+
+
+_SHORT = 400
+"""Characters of a text whose words are remembered: questions and statements are compared word by word, many times."""
+
+
+def _words(text: str) -> tuple[str, ...]:
     plain = _APOSTROPHES.sub("'", text)
     if plain.isascii():
         plain = plain.lower()
@@ -85,6 +93,9 @@ def tokens(text: str) -> tuple[str, ...]:
         plain = pattern.sub(spelling, plain)
     plain = _ACRONYM.sub(lambda m: m.group().replace(".", "") + " ", plain)
     return tuple(_number(t) if t[0].isdecimal() else t for t in _TOKEN.findall(plain))
+
+
+_remembered_words = lru_cache(maxsize=4_096)(_words)
 
 
 def content_words(text: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -216,16 +216,16 @@ async def _execute(
     return summary
 
 
-def score(folder: RunFolder) -> list[Finding]:
-    """Score a stored run, without any model, and write its findings."""
+def score(folder: RunFolder) -> Collection[Finding]:
+    """Score a stored run, without any model, and write its findings; those of a membership run are not held."""
     check_plan(folder, read_attempts(folder.path))
     try:
-        findings = list(_score(folder))
+        found = _score(folder) if folder.plan.audit == "membership" else list(_score(folder))
+        stored = write_findings(folder, found)
     except (KeyError, TypeError, ValidationError) as error:
         why = complaint(error) if isinstance(error, ValidationError) else type(error).__name__
         raise IntegrityError(f"{folder.path}: a record is not one that this version writes ({why})") from None
-    write_findings(folder, findings)
-    return findings
+    return found if isinstance(found, list) else stored
 
 
 def _score(folder: RunFolder) -> Iterator[Finding]:
@@ -247,7 +247,7 @@ def _score(folder: RunFolder) -> Iterator[Finding]:
             raise IntegrityError(f"plan.json: audit {other!r} is not one this version knows")
 
 
-def conclude(folder: RunFolder, findings: list[Finding] | None = None) -> Result:
+def conclude(folder: RunFolder, findings: Collection[Finding] | None = None) -> Result:
     """Compute the result of a stored run and write `result.json`.
 
     Raises:

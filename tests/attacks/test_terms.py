@@ -60,3 +60,70 @@ def test_the_ladder_of_the_rules() -> None:
     found = snap_response(key, similar, hedged, cut)
     assert found[:-1] == pytest.approx([1, 0.67, 0.33, 0.33, 0, 0.33]) and np.isnan(found[-1])
     assert snap_memory(np.array([3.0, 2.0, 0.9, 0.6, 0.1]), cut) == pytest.approx([1, 1, 0.67, 0.33, 0])
+
+
+# --------------------------------------------------------------------------------------- edge cases
+
+
+def test_a_term_is_the_mean_over_the_questions_that_have_it() -> None:
+    r = np.array([[1.0, 0.0]])
+    p = np.array([[-1.0, np.nan]])  # an empty reply has no tokens
+    assert terms.recalled(r, p, setting="gray") == pytest.approx([0.5 - 1.0])
+    assert np.isnan(terms.recalled(r, np.full((1, 2), np.nan), setting="gray")[0])
+    assert np.isnan(terms.recalled(r, p, np.full((1, 2), np.nan), setting="white")[0])
+
+
+def test_a_term_of_no_weight_still_needs_its_setting_to_show_it() -> None:
+    r, p = np.array([[1.0]]), np.array([[-3.0]])
+    assert terms.recalled(r, p, setting="gray", weights=Weights(p=0.0)) == pytest.approx([1.0])
+    for mode in ("paper", "reference-code"):
+        found = terms.recalled(
+            r, p, np.array([[1.0]]), setting="white", weights=Weights(r=0, p=0, m=0), mode=mode
+        )
+        assert found == pytest.approx([0.0])
+
+
+def test_the_authors_code_divides_by_the_weights_of_the_setting() -> None:
+    r, p, m = np.array([[1.0]]), np.array([[-2.0]]), np.array([[0.5]])
+    w = Weights(r=2.0, p=1.0, m=3.0)
+    code = {"weights": w, "mode": "reference-code"}
+    assert terms.recalled(r, setting="black", **code) == pytest.approx([1.0])
+    assert terms.recalled(r, p, setting="gray", **code) == pytest.approx([(2 + 0.5) / 3])
+    assert terms.recalled(r, p, m, setting="white", **code) == pytest.approx([(2 + 0.5 + 1.5) / 6])
+
+
+def test_more_questions_than_there_are_is_all_of_them() -> None:
+    assert terms.recalled(R, setting="black", questions=8) == pytest.approx(
+        terms.recalled(R, setting="black")
+    )
+
+
+def test_no_candidate_has_no_score() -> None:
+    assert terms.recalled(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), setting="white").shape == (0,)
+
+
+def test_logarithms_of_any_size_stay_in_range() -> None:
+    p = np.array([-1e308, -1000.0, 0.0, 1000.0])
+    with np.errstate(all="raise", under="ignore"):
+        for squashed in (terms.loss(p), terms.mink(p)):
+            assert (squashed >= 0.0).all() and (squashed <= 1.0).all() and (np.diff(squashed) >= 0).all()
+
+
+def test_mink_takes_a_fifth_and_never_nothing() -> None:
+    for n, taken in ((1, 1), (4, 1), (5, 1), (9, 1), (10, 2), (15, 3)):
+        x = -np.arange(n, 0, -1.0)
+        assert terms.mink_raw(x[::-1]) == pytest.approx(np.mean(x[:taken])), n
+    assert np.isnan(terms.mink_raw(np.array([])))
+
+
+def test_interrogation_counts_a_refusal_against_membership() -> None:
+    answers = np.array([[1.0, 1.0], [0.0, 0.0], [-1.0, -1.0], [1.0, -1.0]])
+    found = terms.interrogated(answers, setting="black")
+    assert list(found) == [1.0, 0.0, -1.0, 0.0]
+
+
+def test_reference_has_no_value_where_one_of_the_two_is_missing() -> None:
+    one, none = np.array([1.0]), np.array([np.nan])
+    assert np.isnan(terms.reference(one, none, one, one)[0])
+    assert np.isnan(terms.reference(one, one, one, none)[0])
+    assert terms.reference(one, one, np.array([-9.0]), np.array([-0.1]))[0] == -1.0  # clipped below too

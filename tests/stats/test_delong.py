@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import logit
+from scipy.special import logit, ndtr
 
 from vestige.stats import auc_comparison, auc_interval, clopper_pearson, roc_auc
 
@@ -115,3 +115,49 @@ def test_two_scores_that_rank_alike_are_bounded_like_an_event_never_seen() -> No
     difference, interval, p_value = auc_comparison(x, np.exp(x), y)
     assert (difference, p_value) == (0, 1)
     assert interval.high == pytest.approx(clopper_pearson(0, 30).high)
+
+
+# ------------------------------------------------------------------------------------------ repeats
+
+
+def test_repeats_of_the_same_candidates_average_their_components() -> None:
+    rng = np.random.default_rng(5)
+    y = np.arange(80) < 35
+    x = rng.normal(size=(80, 3)) + y[:, None] + rng.normal(size=(80, 1))
+    parts = [components(column, y) for column in x.T]
+    members = np.mean([p[0] for p in parts], axis=0)
+    others = np.mean([p[1] for p in parts], axis=0)
+    auc = members.mean()
+    width = Z * math.sqrt(members.var(ddof=1) / 35 + others.var(ddof=1) / 45) / (auc * (1 - auc))
+    assert logit(np.array(tuple(auc_interval(x, y)))) == pytest.approx(
+        [logit(auc) - width, logit(auc) + width]
+    )
+    assert auc == pytest.approx(np.mean([roc_auc(column, y) for column in x.T]))
+
+
+def test_asking_thrice_and_hearing_the_same_is_asking_once() -> None:
+    rng = np.random.default_rng(6)
+    y = np.arange(60) < 30
+    a, b = rng.normal(size=(2, 60)) + y
+    thrice = np.stack([a, a, a], axis=1)
+    assert tuple(auc_interval(thrice, y)) == pytest.approx(tuple(auc_interval(a, y)))
+    once, many = auc_comparison(a, b, y), auc_comparison(thrice, np.stack([b, b, b], axis=1), y)
+    assert many[0] == pytest.approx(once[0]) and many[2] == pytest.approx(once[2])
+    assert tuple(many[1]) == pytest.approx(tuple(once[1]))
+    assert auc_comparison(thrice, np.exp(thrice), y)[2] == 1
+
+
+def test_the_mean_of_noisy_repeats_covers_the_truth_at_the_nominal_rate() -> None:
+    """The interval of the first repeat alone would be of another, noisier number."""
+    rng = np.random.default_rng(21)
+    y = np.arange(120) < 60
+    truth = float(ndtr(1 / math.sqrt(2 * (0.5 + 1.0))))  # difference of two scores, each of variance 1.5
+    runs, held, widths = 1200, 0, np.zeros(2)
+    for _ in range(runs):
+        x = math.sqrt(0.5) * rng.normal(size=(120, 1)) + rng.normal(size=(120, 3)) + y[:, None]
+        low, high = auc_interval(x, y)
+        held += low <= truth <= high
+        first = auc_interval(x[:, 0], y)
+        widths += (high - low, first.high - first.low)
+    assert held / runs == pytest.approx(0.95, abs=3 * math.sqrt(0.05 * 0.95 / runs))
+    assert widths[0] < 0.85 * widths[1]

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import t as student
+from scipy.stats import ttest_1samp
 
-from vestige.stats.grouped import auc_draws, group_aucs, metric_draws, t_interval
+from vestige.stats.grouped import auc_draws, group_aucs, metric_draws, operating_draws, t_interval, t_p_value
 from vestige.stats.ranking import pr_auc, roc_auc, tpr_at_fpr
 from vestige.stats.resampling import percentile_interval
 
@@ -39,6 +40,32 @@ def test_the_t_interval_is_scipys() -> None:
     assert (found.low, found.high) == pytest.approx((low, high))
     with pytest.raises(ValueError, match="at least two"):
         t_interval([0.5])
+
+
+def test_the_t_test_is_scipys_and_never_certain() -> None:
+    x = np.array([0.1, 0.02, -0.05, 0.2])
+    assert t_p_value(x) == pytest.approx(ttest_1samp(x, 0).pvalue)
+    assert t_p_value(-x) == pytest.approx(t_p_value(x))
+    assert t_p_value(1 + 1e-15 * np.arange(200)) > 0
+    with pytest.raises(ValueError, match="that differ"):
+        t_p_value([0.3, 0.3])
+
+
+@pytest.mark.parametrize("digits", [0, 1, 6])
+def test_operating_draws_are_those_of_any_metric_without_sorting_again(digits: int) -> None:
+    x, y, g = made(5, groups=22)
+    x = np.round(x + np.random.default_rng(1).normal(size=len(x)), digits)
+    found = operating_draws([x, -x], y, g, (0.1, 0.03), n_resamples=60, seed=8)
+    for k, metric in enumerate(
+        (pr_auc, lambda s, t: tpr_at_fpr(s, t, 0.1), lambda s, t: tpr_at_fpr(s, t, 0.03))
+    ):
+        assert found[:, :, k] == pytest.approx(metric_draws(metric, [x, -x], y, g, n_resamples=60, seed=8))
+
+
+def test_operating_draws_without_a_class_have_no_value() -> None:
+    found = operating_draws([[2.0, 1.0]], [1, 0], ["a", "b"], (0.5,), n_resamples=200)
+    assert 60 < np.isnan(found[:, 0, 0]).sum() < 140
+    assert (np.isnan(found[:, :, 0]) == np.isnan(found[:, :, 1])).all()
 
 
 def test_any_metric_is_drawn_from_the_same_users() -> None:

@@ -31,8 +31,8 @@ _SCHEMA: dict[str, Any] = {
 
 def _snapped(value: dict[str, Any] | None) -> float | None:
     score = None if value is None else value.get("score")
-    if isinstance(score, bool) or not isinstance(score, int | float) or score != score:
-        return None
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+        return None  # a score out of range was meant for another scale, and its place on ours is not known
     return min(LADDER, key=lambda step: (abs(step - score), step))
 
 

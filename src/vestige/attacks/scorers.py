@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, Protocol
 
 import numpy as np
@@ -37,6 +38,10 @@ READ = 4_000
 """Characters of a reply or unit that are judged."""
 KEPT = 8_192
 """Texts whose vectors are kept."""
+
+
+_plain = lru_cache(maxsize=4_096)(normalised)
+"""The same units are retrieved again and again."""
 
 
 class ResponseMeasure(Record):
@@ -207,11 +212,11 @@ class RuleMemoryScorer:
             return []
         cut = [unit[:READ] for unit in units]
         vectors = await self._vectors.of([statement, *(unit or " " for unit in cut)])
-        plain = normalised(statement)
+        plain = _plain(statement)
         return [
             MemoryMeasure(
                 exact=unit == statement,
-                normalised=normalised(unit) == plain,
+                normalised=_plain(unit) == plain,
                 similarity=round(float(vectors[0] @ vector), 6),
             )
             for unit, vector in zip(cut, vectors[1:], strict=True)

@@ -12,6 +12,8 @@ from vestige.cli.guard import guarded, say
 from vestige.cli.panels import STORED
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from vestige.audits.findings import Finding
     from vestige.report import ReportPaths
     from vestige.runs.folder import RunFolder
@@ -23,7 +25,11 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that --out 
 
 
 def report_of(
-    runs: list[tuple[RunFolder, list[Finding], Result]], folder: Path, *, show: bool, title: str | None = None
+    runs: list[tuple[RunFolder, Collection[Finding], Result]],
+    folder: Path,
+    *,
+    show: bool,
+    title: str | None = None,
 ) -> ReportPaths:
     """Write one report on one or several concluded runs of the frontier or residue audit."""
     from vestige.audits.results import FrontierResult, ResidueResult
@@ -170,7 +176,7 @@ def register(app: typer.Typer) -> None:
             written = finish(RunFolder.open(runs[0]), show_targets=show_canaries, title=title, out=out)
             say(f"report: {written.report}")
             return
-        stored: list[tuple[RunFolder, list[Finding], Result]] = []
+        stored: list[tuple[RunFolder, Collection[Finding], Result]] = []
         for path in runs:
             folder = RunFolder.open(path)
             findings = workflow.score(folder)

@@ -196,6 +196,7 @@ def _stems(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_stem(word) for word in content_words(text)))
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
     """A word without its commonest endings; numbers stay."""
     if word[:1].isdigit():

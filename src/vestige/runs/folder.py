@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,11 +19,20 @@ from vestige.runs.plan import Plan, canonical_json
 
 _log = logging.getLogger(__name__)
 
-__all__ = ["RunFolder", "blob_of", "write_atomic"]
+__all__ = ["RunFolder", "blob_of", "write_atomic", "write_parts"]
 
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Write a whole file or nothing: a temporary neighbour, flushed, then renamed.
+
+    Raises:
+        StorageError: The disk is full or cannot be written.
+    """
+    write_parts(path, (data,))
+
+
+def write_parts(path: Path, parts: Iterable[bytes]) -> None:
+    """`write_atomic` of a file that is made part by part, so that it need not be held.
 
     Raises:
         StorageError: The disk is full or cannot be written.
@@ -33,7 +42,7 @@ def write_atomic(path: Path, data: bytes) -> None:
         fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(fd, "wb") as file:
-                file.write(data)
+                file.writelines(parts)
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).replace(path)

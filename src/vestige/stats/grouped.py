@@ -9,9 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vestige.stats.intervals import Interval, check_confidence
-from vestige.stats.ranking import check_ranking, roc_auc
+from vestige.stats.ranking import allowed_false_positives, check_ranking, roc_auc
 
-__all__ = ["FEWEST_GROUPS", "auc_draws", "group_aucs", "metric_draws", "t_interval"]
+__all__ = [
+    "FEWEST_GROUPS",
+    "auc_draws",
+    "group_aucs",
+    "group_values",
+    "metric_draws",
+    "operating_draws",
+    "t_interval",
+    "t_p_value",
+]
 
 Floats = NDArray[np.float64]
 
@@ -21,13 +30,25 @@ FEWEST_GROUPS = 20
 
 def group_aucs(scores: ArrayLike, labels: ArrayLike, groups: ArrayLike) -> Floats:
     """ROC-AUC within each group, in the order of their sorted names; NaN where a group lacks one of the classes."""
+    return group_values(roc_auc, scores, labels, groups)
+
+
+def group_values(
+    metric: Callable[[Floats, NDArray[np.bool_]], float],
+    scores: ArrayLike,
+    labels: ArrayLike,
+    groups: ArrayLike,
+) -> Floats:
+    """Any metric of a ranking within each group, in the order of their sorted names; NaN where a group lacks one of
+    the classes.
+    """
     s, y = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=bool)
     names, index = np.unique(np.asarray(groups), return_inverse=True)
     out = np.full(len(names), np.nan)
     for g in range(len(names)):
         own = index == g
         if y[own].any() and not y[own].all():
-            out[g] = roc_auc(s[own], y[own])
+            out[g] = metric(s[own], y[own])
     return out
 
 
@@ -44,6 +65,21 @@ def t_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
         raise ValueError(f"{len(x)} values: a t interval needs at least two, all finite")
     half = float(stdtrit(len(x) - 1, (1.0 + check_confidence(confidence)) / 2.0)) * float(x.std(ddof=1))
     return Interval(float(x.mean()) - half / math.sqrt(len(x)), float(x.mean()) + half / math.sqrt(len(x)))
+
+
+def t_p_value(values: ArrayLike) -> float:
+    """Two-sided p of Student's test that the mean of independent values is 0; never 0 itself.
+
+    Raises:
+        ValueError: There are fewer than two, one is not finite, or all are alike.
+    """
+    from scipy.special import stdtr
+
+    x = np.asarray(values, dtype=np.float64)
+    if len(x) < 2 or not np.isfinite(x).all() or np.ptp(x) == 0.0:
+        raise ValueError(f"{len(x)} values: a t test needs at least two that differ, all finite")
+    t = abs(float(x.mean())) / (float(x.std(ddof=1)) / math.sqrt(len(x)))
+    return max(2.0 * float(stdtr(len(x) - 1, -t)), float(np.finfo(np.float64).tiny))
 
 
 def auc_draws(
@@ -123,6 +159,54 @@ def metric_draws(
         own = y[drawn]
         if own.any() and not own.all():
             out[draw] = [metric(values[drawn], own) for values in columns]
+    return out
+
+
+def operating_draws(
+    scores: Sequence[ArrayLike],
+    labels: ArrayLike,
+    groups: ArrayLike,
+    fprs: Sequence[float],
+    *,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> Floats:
+    """Average precision and TPRs at false positive rates in the resamples of `metric_draws`, of which they are the
+    values; each score is sorted once, and a resample only counts candidates as often as their groups were drawn.
+
+    Args:
+        scores: One or more scores of the same candidates.
+        labels: True for members.
+        groups: A label for each candidate.
+        fprs: False positive rates, as of `operating_point`.
+        n_resamples: Draws.
+        seed: Of the draws.
+
+    Returns:
+        Shape (n_resamples, len(scores), 1 + len(fprs)), the average precision first; NaN in a draw without one of the
+        classes.
+
+    Raises:
+        ValueError: See `roc_auc`.
+    """
+    columns, y, index, count = _design(scores, labels, groups)
+    picks = _picks(count, n_resamples, seed)
+    out = np.full((n_resamples, len(columns), 1 + len(fprs)), np.nan)
+    for k, values in enumerate(columns):
+        order = np.argsort(values)[::-1]
+        ordered, of, hit = values[order], index[order], y[order]
+        last = np.r_[np.flatnonzero(ordered[1:] != ordered[:-1]), len(ordered) - 1]
+        for draw, chosen in enumerate(picks):
+            times = np.bincount(chosen, minlength=count)[of]
+            tp = np.cumsum(times * hit)[last]
+            fp = np.cumsum(times)[last] - tp
+            if tp[-1] == 0 or fp[-1] == 0:
+                continue
+            precision = tp / np.maximum(tp + fp, 1)
+            out[draw, k, 0] = (precision * np.diff(tp, prepend=0)).sum() / tp[-1]
+            for j, rate in enumerate(fprs):
+                place = int(np.searchsorted(fp, allowed_false_positives(rate, int(fp[-1])), side="right")) - 1
+                out[draw, k, 1 + j] = tp[place] / tp[-1] if place >= 0 else 0.0
     return out
 
 

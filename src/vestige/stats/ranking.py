@@ -19,6 +19,7 @@ __all__ = [
     "PrCurve",
     "RocCurve",
     "accuracy_at_fpr",
+    "allowed_false_positives",
     "check_ranking",
     "midranks",
     "negatives_needed",
@@ -163,7 +164,7 @@ def operating_point(
     s, y = check_ranking(scores, labels)
     tp, fp, thresholds = _counts(s, y)
     negatives = int(fp[-1])
-    allowed = math.floor(fpr * negatives + _SLACK)
+    allowed = allowed_false_positives(fpr, negatives)
     last = int(np.searchsorted(fp, allowed, side="right")) - 1
     false, true = (int(fp[last]), int(tp[last])) if last >= 0 else (0, 0)
     return OperatingPoint(
@@ -193,6 +194,11 @@ def accuracy_at_fpr(scores: ArrayLike, labels: ArrayLike, fpr: float) -> float:
         ValueError: See `operating_point`.
     """
     return operating_point(scores, labels, fpr).accuracy
+
+
+def allowed_false_positives(fpr: float, negatives: int) -> int:
+    """Most false positives among so many negatives that keep the rate: floor(fpr · N + 1e-9)."""
+    return math.floor(fpr * negatives + _SLACK)
 
 
 def negatives_needed(fpr: float) -> int:

@@ -29,7 +29,7 @@ from vestige.errors import IntegrityError, Unassessable, complaint
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import Plan
 from vestige.runs.steps import AskAbout
-from vestige.runs.store import read_attempts, read_counted
+from vestige.runs.store import Attempts, read_attempts, read_counted
 
 __all__ = ["conclude", "scored_of", "sizes_of"]
 
@@ -64,7 +64,7 @@ def conclude(plan: Plan, folder: RunFolder, findings: Iterable[Finding]) -> Memb
         raise Unassessable(
             f"{folder.path}: no candidate was completed ({reason}); continue the run with --resume"
         )
-    parts: dict[str, str] = {str(k): str(v) for k, v in plan.settings.get("parts", {}).items()}
+    parts: dict[str, str] = {str(k): str(v) for k, v in sorted(plan.settings.get("parts", {}).items())}
     scored = scored_of(table, settings, seed, parts)
     maker = Rows(scored, settings, seed)
     rows = tuple(
@@ -103,7 +103,7 @@ def conclude(plan: Plan, folder: RunFolder, findings: Iterable[Finding]) -> Memb
         cut_offs=maker.cut_offs(),
         stopped=stopped,
         settings=settings,
-        agent_description=_description(folder),
+        agent_description=_description(folder, attempts),
     )
 
 
@@ -191,7 +191,9 @@ def _statement(rows: Iterable[AttackRow], table: Table, plan: Plan) -> str:
         text = f"{setting}-box {best.auc.value:.3f} ({best.attack.replace('_', ' ')})"
         if best.auc.interval is not None:
             low, high = best.auc.interval
-            text = f"{text[:-1]}, [{low:.3f}, {high:.3f}])"
+            centre = best.auc.centre
+            of = "" if centre is None else f"users' own mean {centre:.3f} "
+            text = f"{text[:-1]}, {of}[{low:.3f}, {high:.3f}])"
         parts.append(text)
     n = len(set(table.candidates))
     who = f"agent {plan.agent.name} with model {plan.models.agent}"
@@ -204,9 +206,9 @@ def _statement(rows: Iterable[AttackRow], table: Table, plan: Plan) -> str:
     )
 
 
-def _description(folder: RunFolder) -> dict[str, Any]:
+def _description(folder: RunFolder, attempts: Attempts) -> dict[str, Any]:
     found: dict[tuple[str, int], object] = {}
-    for line in read_counted(folder.path, read_attempts(folder.path), frozenset({"description"})):
+    for line in read_counted(folder.path, attempts, frozenset({"description"})):
         key = (line.episode, line.attempt)
         if not found or key < min(found):
             found = {key: line.body}

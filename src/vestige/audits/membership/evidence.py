@@ -15,6 +15,8 @@ A candidate's values stand under `QUESTION:TERM`, a question being its set and n
 
 from __future__ import annotations
 
+import sys
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -127,20 +129,18 @@ class Table:
 
 
 class _Builder:
+    """Holds numbers alone, in arrays that grow: a run may have tens of thousands of rows."""
+
     def __init__(self, sizes: Mapping[QuestionSet, int]) -> None:
         self._sizes = sizes
+        self._names = [f"{name}-{number}" for name, size in sizes.items() for number in range(size)]
         self._keys: list[tuple[str, int, str, bool, str]] = []
-        self._flat: list[Floats] = []
-        self._memory: list[dict[tuple[QuestionSet, int], tuple[float, ...]]] = []
-        self._slots = {
-            (name, number, term): place
-            for place, (name, number, term) in enumerate(
-                (name, number, term)
-                for name, size in sizes.items()
-                for number in range(size)
-                for term in TERMS
-            )
-        }
+        self._terms = array("d")
+        """A row of questions × terms after the other."""
+        self._found = array("d")
+        """A row of questions after the other; NaN: not shown."""
+        self._memory = array("d")
+        """What was found, question by question, without gaps."""
         self._seen: set[tuple[str, int]] = set()
 
     def add(self, finding: Finding) -> None:
@@ -151,46 +151,45 @@ class _Builder:
         if (candidate, repeat) in self._seen:
             raise IntegrityError(f"candidate {candidate[:60]!r} stands in the findings twice")
         self._seen.add((candidate, repeat))
-        row = np.full(len(self._slots), np.nan)
-        memory: dict[tuple[QuestionSet, int], tuple[float, ...]] = {}
-        for name, size in self._sizes.items():
-            for number in range(size):
-                for term in TERMS:
-                    value = finding.values.get(f"{name}-{number}:{term}")
-                    if isinstance(value, int | float):
-                        row[self._slots[name, number, term]] = float(value)
-                shown = finding.values.get(f"{name}-{number}:m")
-                if isinstance(shown, int | float):
-                    memory[name, number] = tuple(
-                        float(v)
-                        for rank in range(1, int(shown) + 1)
-                        if isinstance(v := finding.values.get(f"{name}-{number}:m{rank}"), int | float)
-                    )
-        self._keys.append(
-            (candidate, repeat, str(labels.get("user", "")), member, str(labels.get("unit_kind", "")))
-        )
-        self._flat.append(row)
-        self._memory.append(memory)
+        values = finding.values
+        for name in self._names:
+            for term in TERMS:
+                value = values.get(f"{name}:{term}")
+                self._terms.append(float(value) if isinstance(value, int | float) else np.nan)
+            shown = values.get(f"{name}:m")
+            if not isinstance(shown, int | float):
+                self._found.append(np.nan)
+                continue
+            held = [
+                float(v)
+                for rank in range(1, int(shown) + 1)
+                if isinstance(v := values.get(f"{name}:m{rank}"), int | float)
+            ]
+            self._found.append(len(held))
+            self._memory.extend(held)
+        user, kind = sys.intern(str(labels.get("user", ""))), sys.intern(str(labels.get("unit_kind", "")))
+        self._keys.append((candidate, repeat, user, member, kind))
 
     def table(self) -> Table:
-        order = sorted(range(len(self._keys)), key=lambda i: self._keys[i][:2])
+        rows, questions = len(self._keys), len(self._names)
+        order = sorted(range(rows), key=lambda i: self._keys[i][:2])
         keys = [self._keys[i] for i in order]
-        flat = np.array([self._flat[i] for i in order], dtype=float).reshape(len(order), len(self._slots))
-        ranks = max((len(v) for row in self._memory for v in row.values()), default=0)
+        terms = np.array(self._terms).reshape(rows, questions, len(TERMS))[order]
+        found = np.array(self._found).reshape(rows, questions)
+        counts = np.nan_to_num(found).astype(np.int64)
+        memory = np.full((rows, questions, int(counts.max(initial=0))), np.nan)
+        memory[np.arange(memory.shape[2]) < counts[:, :, None]] = self._memory
+        found, memory = found[order], memory[order]
         sets: dict[QuestionSet, Rows] = {}
+        start = 0
         for name, size in self._sizes.items():
-            memory = np.full((len(order), size, ranks), np.nan)
-            found = np.full((len(order), size), np.nan)
-            for place, i in enumerate(order):
-                for number in range(size):
-                    shown = self._memory[i].get((name, number))
-                    if shown is not None:
-                        found[place, number] = len(shown)
-                        memory[place, number, : len(shown)] = shown
-            terms = {
-                term: flat[:, [self._slots[name, number, term] for number in range(size)]] for term in TERMS
-            }
-            sets[name] = Rows(terms=terms, memory=memory, found=found)
+            own = slice(start, start + size)
+            start += size
+            sets[name] = Rows(
+                terms={term: terms[:, own, place] for place, term in enumerate(TERMS)},
+                memory=memory[:, own],
+                found=found[:, own],
+            )
         return Table(
             candidates=[k[0] for k in keys],
             repeat=np.array([k[1] for k in keys], dtype=np.int64),

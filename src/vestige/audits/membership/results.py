@@ -32,15 +32,18 @@ class Estimate(Record):
     value: float | None
     """Mean over the repeats; None: it cannot be computed."""
     interval: Bounds | None = None
-    """At the plan's confidence; None where there is none."""
+    """At the plan's confidence, of the mean over the repeats; None where there is none."""
     method: str = ""
-    """delong; t over users; bootstrap over users."""
+    """bootstrap over users; t over users, of their own values, with fewer than 20; delong, candidates taken as
+    independent, where users do not tell."""
+    centre: float | None = None
+    """With `t over users` what the interval is of: the mean of the users' own values. None: it is of `value`."""
     sd: float | None = None
     """Over the repeats (n − 1); None with fewer than two."""
     n: int = 0
-    """Users, or units, that the interval is over."""
+    """Users, or candidates, that the interval is over."""
     reason: str = ""
-    """Why there is no value or no interval."""
+    """Why there is no value or no interval, or why it is not resampled by user."""
 
 
 class AtFpr(Record):
@@ -52,24 +55,36 @@ class AtFpr(Record):
     """Mean over the repeats; None: refused."""
     sd: float | None = None
     """Over the repeats."""
+    interval: Bounds | None = None
+    """Of `tpr`, at the plan's confidence; None where there is none."""
+    method: str = ""
+    """bootstrap over users, each draw with a threshold of its own; with fewer than 20 users t over users, of the shares
+    of their own members at or above the threshold; exact, members taken as independent, where users are all alike."""
+    centre: float | None = None
+    """With `t over users` what the interval is of: the mean of the users' shares. None: it is of `tpr`."""
+    n: int = 0
+    """Users, or members, that the interval is over."""
+    reason: str = ""
+    """Why there is no interval, or why it is not resampled by user."""
     achieved: float | None = None
-    """False positive rate of the largest set of candidates with at most floor(target · N) false positives; of the
-    repeat in which it is greatest."""
+    """False positive rate of the largest set of candidates with at most floor(target · N) false positives, in the
+    repeat in which it is greatest. Repeats ask about the same non-members, so their counts are not added up: they would
+    pass for more non-members than there are."""
     exact: Bounds | None = None
-    """Clopper–Pearson interval of `achieved`."""
+    """Clopper–Pearson interval of `achieved`, over the non-members of that one repeat, taken as independent."""
     threshold: float | None = None
-    """Lowest score called a member; None where nothing can be."""
+    """Lowest score called a member in the repeat of `achieved`; None where nothing can be."""
     accuracy: float | None = None
-    """(TPR + 1 − achieved FPR) / 2."""
+    """(TPR + 1 − achieved FPR) / 2, each repeat with its own rates; mean over the repeats."""
     refused: str = ""
     """Why it is not given, with the number of negatives that it would need."""
 
 
 class Threshold(Record):
-    """γ chosen on held-out users, and how it does on the others."""
+    """γ chosen on held-out users, in each repeat, and how it does on the others; rates are means over the repeats."""
 
     gammas: Bounds | None
-    """Lowest and highest over the folds; None: there are too few users."""
+    """Lowest and highest over the folds and repeats; None: there are too few users."""
     accuracy: float | None
     """Share of right decisions over all candidates, each decided by the γ of other users."""
     tpr: float | None
@@ -98,7 +113,7 @@ class AttackRow(Record):
     auc: Estimate
     """ROC-AUC, pooled over users, ties one half."""
     auc_users: Estimate
-    """Mean of the users' own ROC-AUCs."""
+    """Mean of the own ROC-AUCs of the users who have members and others."""
     pr_auc: Estimate
     """Average precision, pooled."""
     at_fpr: tuple[AtFpr, ...]
@@ -123,7 +138,8 @@ class Comparison(Record):
     difference: Estimate
     """AUC of the first minus that of the second."""
     p_value: float | None = None
-    """DeLong's test, where candidates are taken as independent; None with a bootstrap."""
+    """Two-sided: of the paired t test over users, or of DeLong's, as `difference.method` says; None with a bootstrap.
+    Not adjusted for the number of comparisons."""
 
 
 class Ablation(Record):
@@ -140,7 +156,9 @@ class Ablation(Record):
     pr_auc: float | None = None
     """Average precision."""
     tpr: float | None = None
-    """At FPR 1 %, or the smallest that there are negatives for."""
+    """At `fpr`; None: there are too few negatives."""
+    fpr: float | None = None
+    """1 %, or the smallest of the plan's rates above it that there are negatives for."""
     weights: Weights = Field(default_factory=Weights)
     """With which it was scored."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vestige.attacks.terms import Setting, Weights
-from vestige.audits.membership.metrics import Sample, compared, threshold_of
+from vestige.audits.membership.metrics import Sample, compared
 from vestige.audits.membership.results import (
     Ablation,
     AtFpr,
@@ -22,6 +22,7 @@ from vestige.audits.membership.results import (
 )
 from vestige.audits.membership.scored import FIRST, Scored
 from vestige.audits.membership.settings import SETTINGS, Attack, MembershipSettings, QuestionSet
+from vestige.audits.membership.thresholds import threshold_of
 from vestige.errors import IntegrityError
 from vestige.runs.plan import Plan
 from vestige.stats import pr_auc
@@ -32,6 +33,8 @@ __all__ = ["WEIGHTS", "Rows"]
 Floats = NDArray[np.float64]
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Values of w_p and w_m in the ablation."""
+_TPR_AT = 0.01
+"""False positive rate of an ablation's TPR, where there are negatives enough."""
 
 
 def _whole(square: Floats) -> NDArray[np.bool_]:
@@ -79,6 +82,7 @@ class Rows:
             users=self._users[known],
             confidence=self.settings.confidence,
             seed=self.seed,
+            fprs=self.settings.fprs,
         )
         return sample, known
 
@@ -101,13 +105,14 @@ class Rows:
                 threshold=none,
                 unavailable=why,
             )
-        sample, known = self._sample(self.scored.scores(attack, setting))
+        scores = self.scored.scores(attack, setting)
+        sample, known = self._sample(scores)
         return AttackRow(
             attack=attack,
             setting=setting,
             members=int(sample.member.sum()),
             non_members=int((~sample.member).sum()),
-            unscored=int((~_whole(self._square(self.scored.scores(attack, setting)))).sum()),
+            unscored=int((~_whole(self._square(scores))).sum()),
             auc=sample.auc(),
             auc_users=sample.auc_users(),
             pr_auc=sample.pr_auc(),
@@ -171,7 +176,8 @@ class Rows:
         self, name: Any, setting: Setting, value: float, scores: Floats, weights: Weights
     ) -> Ablation:
         sample, _ = self._sample(scores)
-        point = next((p for t in self.settings.fprs[::-1] if (p := sample.at_fpr(t)).tpr is not None), None)
+        rates = sorted({_TPR_AT, *(t for t in self.settings.fprs if t > _TPR_AT)})
+        fpr = next((t for t in rates if sample.tpr(t) is not None), None)
         precision = (
             float(np.mean([pr_auc(s, sample.member) for s in sample.by_repeat()])) if sample.usable else None
         )
@@ -181,7 +187,8 @@ class Rows:
             value=float(value),
             auc=sample.auc(),
             pr_auc=precision,
-            tpr=None if point is None else point.tpr,
+            tpr=None if fpr is None else sample.tpr(fpr),
+            fpr=fpr,
             weights=weights,
         )
 

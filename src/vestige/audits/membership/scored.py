@@ -57,6 +57,10 @@ class Scored:
     seed: int
     rules: tuple[bool, bool]
     _judged: dict[QuestionSet, Floats] = field(default_factory=dict[QuestionSet, Floats])
+    _remembered: dict[QuestionSet, Floats] = field(default_factory=dict[QuestionSet, Floats])
+    _cuts: dict[tuple[str, QuestionSet], dict[int, CutOffs]] = field(
+        default_factory=dict[tuple[str, QuestionSet], dict[int, CutOffs]]
+    )
 
     @cached_property
     def fold(self) -> NDArray[np.int64]:
@@ -97,7 +101,7 @@ class Scored:
                 snap_response(key[rows], similarity[rows], hedged[rows], cut), setting="black"
             )
 
-        return self._by_fold(similarity, score, DEFAULT_RESPONSE)
+        return self._by_fold(("response", name), similarity, score, DEFAULT_RESPONSE)
 
     def memory_cut_offs(self, name: QuestionSet) -> dict[int, CutOffs]:
         """By fold, calibrated on all others."""
@@ -106,14 +110,20 @@ class Scored:
         def score(rows: NDArray[np.bool_], cut: CutOffs) -> Floats:
             return terms.recalled(_highest(snap_memory(memory[rows], cut), None), setting="black")
 
-        return self._by_fold(memory, score, DEFAULT_MEMORY)
+        return self._by_fold(("memory", name), memory, score, DEFAULT_MEMORY)
 
     def _by_fold(
-        self, measured: Floats, score: Callable[[NDArray[np.bool_], CutOffs], Floats], default: CutOffs
+        self,
+        what: tuple[str, QuestionSet],
+        measured: Floats,
+        score: Callable[[NDArray[np.bool_], CutOffs], Floats],
+        default: CutOffs,
     ) -> dict[int, CutOffs]:
         if len(self.folds) < 2:
             return dict.fromkeys(self.folds, default)
-        out: dict[int, CutOffs] = {}
+        if what in self._cuts:
+            return self._cuts[what]
+        out = self._cuts[what] = {}
         for fold in self.folds:
             others = self.fold != fold
 
@@ -132,13 +142,17 @@ class Scored:
         does not show it.
         """
         rows = self.table.sets[name]
-        memory = rows.memory
-        if self.rules[1]:
-            memory = np.full(rows.memory.shape, np.nan)
+        memory = self._snapped_memory(name) if self.rules[1] else rows.memory
+        return np.where(np.isnan(rows.found), np.nan, _highest(memory, units))
+
+    def _snapped_memory(self, name: QuestionSet) -> Floats:
+        if name not in self._remembered:
+            measured = self.table.sets[name].memory
+            out = self._remembered[name] = np.full(measured.shape, np.nan)
             for fold, cut in self.memory_cut_offs(name).items():
                 own = self.fold == fold
-                memory[own] = snap_memory(rows.memory[own], cut)
-        return np.where(np.isnan(rows.found), np.nan, _highest(memory, units))
+                out[own] = snap_memory(measured[own], cut)
+        return self._remembered[name]
 
     # ---------------------------------------------------------------------------------------- scores
 

@@ -24,7 +24,7 @@ from vestige.runs.store import Line, read_attempts, read_counted
 
 __all__ = ["Labels", "labels_of", "score", "settings_of"]
 
-KINDS = frozenset({"exchange", "interview", "remembered"})
+KINDS = frozenset({"exchange", "interview", "remembered", "episode_end"})
 
 
 def settings_of(plan: Plan) -> MembershipSettings:
@@ -120,6 +120,9 @@ def score(plan: Plan, folder: RunFolder) -> Iterator[Finding]:
         episode = episodes.get(line.episode)
         if episode is None:
             raise IntegrityError(f"the record is about {line.episode[:60]!r}, which the plan does not have")
+        if line.kind == "episode_end":
+            yield from ended(line.episode)
+            continue
         if line.kind == "remembered":
             yield Finding(
                 episode=line.episode,

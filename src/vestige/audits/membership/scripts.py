@@ -40,20 +40,35 @@ def build_scripts(
 ) -> Scripts:
     """Every user's episodes, opened with `knobs`.
 
+    A user with members alone, or non-members alone, is left out, and a note says how many there are.
+
     Raises:
-        ConfigError: No user has both members and non-members.
+        ConfigError: No user has both members and non-members, or two candidates have one id.
     """
     scripts = Scripts()
     scripts.probes[PROBE] = Probe(id=PROBE, kind="membership", text="", max_tokens=settings.max_tokens)
     queues: list[list[s.Episode]] = []
+    one_sided = 0
+    ids: set[str] = set()
     for user in _users(data, settings, seed):
         members, others = _sides(data.units[user], settings)
         if not members or not others:
+            one_sided += 1
             continue
         tested = _tested(user, members, others, settings, seed)
+        for unit, _ in tested:
+            if unit.id in ids:
+                raise ConfigError(
+                    f"--data {data.name}: two statements have the id {unit.id[:60]!r}; give each its own"
+                )
+            ids.add(unit.id)
         queues.append(_episodes(user, members, tested, settings, knobs, scripts))
     if not queues:
         raise ConfigError(f"--data {data.name}: no user has both members and non-members to be tested")
+    if one_sided:
+        scripts.notes.append(
+            f"{one_sided} user{'s have' if one_sided > 1 else ' has'} members alone or non-members alone: not tested."
+        )
     for number in range(max(map(len, queues))):  # in turns, so that an early end leaves no user out
         scripts.episodes += [queue[number] for queue in queues if number < len(queue)]
     return scripts

@@ -49,6 +49,8 @@ def _panels(count: int, height: float, columns: int | None = None) -> tuple[obje
 
 
 def _roc(result: MembershipResult, scores: Scores, shown: list[str]) -> Drawing:
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
     floor = 0.5 / max(10, int((~scores.table.member).sum()))
     with style("membership-roc"):
         figure, axes = _panels(len(shown), 3.1)
@@ -71,9 +73,10 @@ def _roc(result: MembershipResult, scores: Scores, shown: list[str]) -> Drawing:
             one.set_xscale("log")
             one.set_yscale("log")
             for axis in (one.xaxis, one.yaxis):
-                # The style writes no mathematics, so 10^-2 would stand there as its source.
-                axis.set_major_formatter(lambda value, _: f"{value:g}")
-                axis.set_minor_formatter(lambda value, _: "")
+                axis.set_major_formatter(
+                    FuncFormatter(_rate)
+                )  # matplotlib's own would be formulas, which are not drawn
+                axis.set_minor_formatter(NullFormatter())
             one.set_title(f"{setting}-box", fontsize=9)
             one.set_xlabel("false positive rate")
             one.legend(fontsize=7, frameon=False, loc="lower right")
@@ -88,6 +91,10 @@ def _roc(result: MembershipResult, scores: Scores, shown: list[str]) -> Drawing:
         if r.auc.value is not None
     )
     return Drawing("membership-roc", figure, caption, f"ROC curves. {text}.")  # type: ignore[arg-type]
+
+
+def _rate(value: float, place: int | None) -> str:
+    return f"{value:g}"
 
 
 def _histograms(scores: Scores, shown: list[str]) -> Drawing:

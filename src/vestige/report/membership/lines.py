@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vestige.audits.membership.results import AtFpr, AttackRow, Estimate, MembershipResult
+from vestige.report.safe import neutralise
 
 __all__ = ["ATTACK_NAMES", "bounds", "membership_lines", "plain_rate", "rate_at"]
 
@@ -20,7 +21,7 @@ ATTACK_NAMES = {
 def membership_lines(result: MembershipResult) -> list[str]:
     """The statement, then a line an attack and setting."""
     lines = [result.statement, ""]
-    head = f"{'setting':<8}{'attack':<20}{'AUC':>7}  {'interval':<17}{'PR-AUC':>7}  TPR at FPR"
+    head = f"{'setting':<8}{'attack':<20}{'AUC':>7}  {'interval':<25}{'PR-AUC':>7}  TPR at FPR"
     lines.append(head)
     for row in result.rows:
         if row.unavailable:
@@ -28,8 +29,12 @@ def membership_lines(result: MembershipResult) -> list[str]:
             continue
         rates = ", ".join(f"{100 * p.target:g} %: {rate_at(p)}" for p in row.at_fpr)
         lines.append(
-            f"{row.setting:<8}{ATTACK_NAMES[row.attack]:<20}{plain_rate(row.auc.value):>7}  {bounds(row.auc):<17}"
+            f"{row.setting:<8}{ATTACK_NAMES[row.attack]:<20}{plain_rate(row.auc.value):>7}  {bounds(row.auc):<25}"
             f"{plain_rate(row.pr_auc.value):>7}  {rates}"
+        )
+    if any(row.auc.centre is not None for row in result.rows):
+        lines.append(
+            "“[…] of x”: fewer than 20 users, so the interval is Student's of their own AUCs, whose mean is x"
         )
     counts = result.counts
     lines += [
@@ -40,7 +45,9 @@ def membership_lines(result: MembershipResult) -> list[str]:
     ]
     if result.stopped:
         lines.append(result.stopped)
-    return lines
+    return [
+        neutralise(line).replace("\n", " ") for line in lines
+    ]  # the names of agents and parts are not ours
 
 
 def rate_at(point: AtFpr) -> str:
@@ -55,12 +62,13 @@ def plain_rate(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def bounds(estimate: Estimate) -> str:
-    """`[0.912, 0.968]`, or nothing."""
+def bounds(estimate: Estimate | AtFpr) -> str:
+    """`[0.912, 0.968]`, with `of 0.940` where it is of the mean of the users' own values; or nothing."""
     if estimate.interval is None:
         return ""
     low, high = estimate.interval
-    return f"[{low:.3f}, {high:.3f}]"
+    of = f" of {estimate.centre:.3f}" if estimate.centre is not None else ""
+    return f"[{low:.3f}, {high:.3f}]{of}"
 
 
 def unscored(row: AttackRow) -> str:

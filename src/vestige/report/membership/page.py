@@ -13,6 +13,7 @@ from vestige.report.membership.charts import drawings
 from vestige.report.membership.scores import Scores
 from vestige.report.membership.tables import LIMITS, tables
 from vestige.report.membership.worst import Worst
+from vestige.report.safe import one_line
 from vestige.report.tables import ALIKE_NOTE
 
 __all__ = ["html"]
@@ -36,12 +37,13 @@ def html(result: MembershipResult, scores: Scores, worst: Sequence[Worst], headi
     style = resources.files("vestige.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
     figures = [(d, Markup(svg(d))) for d in drawings(result, scores)]
     return environment.get_template("membership.html.j2").render(
-        title=heading,
+        title=one_line(heading),
+        statement=one_line(result.statement),
         result=result,
         tables=tables(result),
         figures=figures,
         worst=worst,
-        limits=(*LIMITS, *result.notes),
+        limits=[one_line(line) for line in (*LIMITS, *result.notes)],
         style=Markup(style),
         deep=palette.DEEP,
         alike_note=ALIKE_NOTE,

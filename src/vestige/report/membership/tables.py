@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from vestige.audits.membership.results import Ablation, AtFpr, Estimate, MembershipResult
 from vestige.report.markdown import escape, table
-from vestige.report.membership.lines import ATTACK_NAMES
+from vestige.report.membership.lines import ATTACK_NAMES, bounds
 from vestige.report.membership.published import beside
 from vestige.report.membership.worst import Worst
+from vestige.report.safe import one_line
 from vestige.report.tables import Cell, Column, Row, Table
 
 __all__ = ["LIMITS", "markdown", "tables"]
@@ -51,19 +52,21 @@ def tables(result: MembershipResult) -> list[Table]:
 def _estimated(estimate: Estimate) -> Cell:
     if estimate.value is None:
         return Cell("n/c", reason=estimate.reason or "cannot be computed")
-    parts = [f"± {estimate.sd:.3f}"] if estimate.sd is not None else []
-    if estimate.interval is not None:
-        parts.append(f"[{estimate.interval[0]:.3f}, {estimate.interval[1]:.3f}]")
-    return Cell(f"{estimate.value:.3f}", detail=" ".join(parts))
+    return Cell(f"{estimate.value:.3f}", detail=_around(estimate))
+
+
+def _around(found: Estimate | AtFpr) -> str:
+    """`± 0.012 [0.912, 0.968]`, with the mean of the users' own values where the interval is of that."""
+    parts = [f"± {found.sd:.3f}"] if found.sd is not None else []
+    return " ".join([*parts, *filter(None, [bounds(found)])])
 
 
 def _rate(point: AtFpr) -> Cell:
     if point.tpr is None:
         return Cell("refused", reason=point.refused)
     low, high = point.exact or (0.0, 1.0)
-    spread = f"± {point.sd:.3f} " if point.sd is not None else ""
-    detail = f"{spread}FPR {100 * (point.achieved or 0):.2g} % [{100 * low:.2g}, {100 * high:.2g}]"
-    return Cell(f"{point.tpr:.3f}", detail=detail)
+    reached = f"FPR {100 * (point.achieved or 0):.2g} % [{100 * low:.2g}, {100 * high:.2g}]"
+    return Cell(f"{point.tpr:.3f}", detail="; ".join(filter(None, (_around(point), reached))))
 
 
 def _main(result: MembershipResult) -> Table:
@@ -81,19 +84,33 @@ def _main(result: MembershipResult) -> Table:
                 Cell(n),
             )
             rows.append(Row(ATTACK_NAMES[row.attack], cells, row.left_out))
-    methods = dict.fromkeys(
-        f"{name} by {e.method} (n = {e.n})" + (f": {e.reason}" if e.reason else "")
+    named = [
+        (name, found)
         for row in result.rows
-        for name, e in (("AUC", row.auc), ("mean of users", row.auc_users))
-        if e.interval is not None
+        for name, found in (
+            ("AUC", row.auc),
+            ("mean of users", row.auc_users),
+            ("PR-AUC", row.pr_auc),
+            *(("TPR", p) for p in row.at_fpr),
+        )
+    ]
+    methods = dict.fromkeys(
+        f"{name} by {found.method} (n = {found.n})" + (f": {found.reason}" if found.reason else "")
+        for name, found in named
+        if found.interval is not None
+    )
+    centred = (
+        " “[…] of x”: the interval is of x, the mean of the users' own values."
+        if any(found.centre is not None for _, found in named)
+        else ""
     )
     return Table(
         title="Attacks by access setting",
         columns=tuple(Column(t) for t in ("AUC", "AUC, mean of users", "PR-AUC", *rates, "members + others")),
         rows=tuple(rows),
         corner="attack",
-        note=f"Intervals at {100 * result.settings.confidence:g} %. {'; '.join(methods)}. Beside each rate the false "
-        "positive rate that was really reached, with its exact interval.",
+        note=f"Intervals at {100 * result.settings.confidence:g} %. {'; '.join(methods)}.{centred} Beside each rate "
+        "the false positive rate that was really reached, with its exact interval.",
     )
 
 
@@ -129,9 +146,19 @@ def _comparisons(result: MembershipResult) -> Table:
     ]
     return Table(
         title="Differences of AUC on the same candidates",
-        columns=(Column("difference"), Column("DeLong's p")),
+        columns=(Column("difference"), Column("p")),
         rows=tuple(rows),
         corner="attacks",
+        note="; ".join(
+            dict.fromkeys(
+                f"{c.difference.method} (n = {c.difference.n})"
+                + (f": {c.difference.reason}" if c.difference.reason else "")
+                for c in result.comparisons
+                if c.difference.interval is not None
+            )
+        )
+        + ". p is of the paired t test, or DeLong's, and not adjusted for the number of comparisons; a bootstrap has "
+        "none.",
     )
 
 
@@ -164,7 +191,7 @@ def _users(result: MembershipResult) -> Table:
         columns=(*(Column(k.partition("/")[2]) for k in keys), Column("stored"), Column("tested")),
         rows=tuple(
             Row(
-                u.user,
+                one_line(u.user),
                 (
                     *(Cell("–" if (v := u.auc.get(k)) is None else f"{v:.3f}") for k in keys),
                     Cell(str(u.stored)),
@@ -194,7 +221,7 @@ def _counts(result: MembershipResult) -> Table:
     return Table(
         title="What was asked",
         columns=(Column("how many, or what"),),
-        rows=tuple(Row(name, (Cell(text),)) for name, text in rows),
+        rows=tuple(Row(one_line(name), (Cell(one_line(text)),)) for name, text in rows),
         corner="",
     )
 
@@ -205,9 +232,9 @@ def markdown(result: MembershipResult, heading: str, worst: Sequence[Worst]) -> 
 
 
 def _lines(result: MembershipResult, heading: str, worst: Sequence[Worst]) -> Iterator[str]:
-    yield f"# {escape(heading)}"
+    yield f"# {escape(one_line(heading))}"
     yield ""
-    yield escape(result.statement)
+    yield escape(one_line(result.statement))
     yield ""
     for one in tables(result):
         yield from table(one)
@@ -226,4 +253,4 @@ def _lines(result: MembershipResult, heading: str, worst: Sequence[Worst]) -> It
     yield "## What this says, and what it does not"
     yield ""
     for line in (*LIMITS, *result.notes):
-        yield f"- {escape(line)}"
+        yield f"- {escape(one_line(line))}"

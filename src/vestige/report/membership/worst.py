@@ -64,7 +64,9 @@ def worst_errors(folder: RunFolder, scores: Scores) -> list[Worst]:
     texts = _texts(folder, {table.users[i] for i, _ in chosen})
     return [
         Worst(
-            title=f"{what}: {table.candidates[i]} ({table.kinds[i]}), {ATTACK_NAMES[attack]} {values[i]:.3f}",
+            title=one_line(
+                f"{what}: {table.candidates[i]} ({table.kinds[i]}), {ATTACK_NAMES[attack]} {values[i]:.3f}"
+            ),
             statement=one_line(texts.get((table.users[i], table.candidates[i]), ""))[:SHOWN],
             exchanges=tuple(said.get((table.users[i], table.candidates[i]), ())),
         )
