@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CODE := src tests benchmarks scripts .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench clean remake-venv
+.PHONY: help demo test test-systems lint docs bench clean remake-venv
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -19,6 +19,9 @@ demo: $(VENV)/.has-local  ## Fetch a small model, audit a memory with it, write 
 
 test: $(VENV)/.has-test  ## Run the whole test suite (ARGS="-k canary" selects)
 	@$(BIN)/python -m pytest -n $(WORKERS) -rs $(ARGS)
+
+test-systems: $(VENV)/.has-systems  ## Run the tests against real memory systems, each in an environment of its own
+	@VESTIGE_AGENTS_DIR="$(CURDIR)/$(VENV)/agents" $(BIN)/python -m pytest -n $(WORKERS) -rs -m systems $(ARGS)
 
 lint: $(VENV)/.has-dev  ## Check style, format and types
 	@$(BIN)/ruff check $(CODE)
@@ -41,6 +44,11 @@ clean:  ## Remove .venv and everything that was built; runs/ stays
 	@if [ -e "$(VENV)/.made-by" ]; then rm -rf "$(VENV)"; fi
 	@rm -rf site dist .pytest_cache .ruff_cache .hypothesis
 	@find src tests benchmarks scripts .ci -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.has-systems: $(VENV)/.has-test src/vestige/agents/adapters/mem0.txt src/vestige/agents/adapters/langgraph.txt
+	@VESTIGE_AGENTS_DIR="$(CURDIR)/$(VENV)/agents" $(BIN)/vestige agents install mem0 >&2
+	@VESTIGE_AGENTS_DIR="$(CURDIR)/$(VENV)/agents" $(BIN)/vestige agents install langgraph >&2
+	@touch $@
 
 # One stamp for each set of extras, redone when pyproject.toml changes.
 $(VENV)/.has-local: EXTRAS := local

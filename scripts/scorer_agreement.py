@@ -1,6 +1,6 @@
 """How a model's judgements agree with those by rules, on the replies of a stored membership audit.
 
-Usage: python benchmarks/scorer_agreement.py RUN [--labels FILE]
+Usage: python scripts/scorer_agreement.py RUN [--labels FILE]
 
 RUN was made with `--auxiliary MODEL`. Its recorded replies and retrieved units are judged again by rules, with the
 plan's embedder; nothing is asked again. Printed: how often the two give the same step of 0, 0.33, 0.67, 1,
