@@ -13,7 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vestige import report, workflow
+from vestige.audits.membership.results import MembershipResult
 from vestige.report import figures
+from vestige.report.markdown import table
+from vestige.report.membership.charts import drawings
+from vestige.report.membership.scores import scores_of
+from vestige.report.membership.tables import tables
 from vestige.runs.folder import RunFolder
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
@@ -53,10 +58,44 @@ def machine(folder: RunFolder) -> Iterator[str]:
         )
 
 
+def write_membership(name: str, title: str, folders: list[RunFolder]) -> None:
+    """A page of membership audits: their tables and figures, ids and no text of the data."""
+    page = RESULTS / f"{name}.md"
+    before = page.read_text(encoding="utf-8").split(MARK)[0].rstrip() if page.exists() else f"# {title}"
+    lines = [before, "", MARK, ""]
+    for number, folder in enumerate(folders, 1):
+        findings = workflow.score(folder)
+        result = workflow.conclude(folder, findings)
+        assert isinstance(result, MembershipResult)
+        drawn = drawings(result, scores_of(folder, findings, result))
+        suffix = "" if len(folders) == 1 else f"-{number}"
+        lines += [f"## {result.data}, agent's model {result.model}", ""]
+        lines += [f"- plan `{folder.plan_sha256}`: " + "; ".join(machine(folder)) + "."]
+        lines += [f"- parts: {', '.join(f'{k}: {v}' for k, v in result.parts.items())}", ""]
+        lines += [result.statement, ""]
+        if result.stopped:
+            lines += [f"{result.stopped}.", ""]
+        with tempfile.TemporaryDirectory() as home:
+            paths = figures.save_drawings(drawn, Path(home), kinds=("svg",))
+            for drawing, path in zip(drawn, paths, strict=True):
+                target = RESULTS / f"{name}{suffix}-{path.name}"
+                target.write_bytes(path.read_bytes())
+                lines += [f"![{drawing.name}]({target.name})", "", drawing.caption, ""]
+        for one in tables(result):
+            lines += [*table(one), ""]
+        lines += [f"- {note}" for note in result.notes]
+        lines.append("")
+    page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    print(page.relative_to(RESULTS.parents[1]))
+
+
 def main() -> None:
     """Write one page."""
     name, title, *runs = sys.argv[1:]
     folders = [RunFolder.open(Path(run)) for run in runs]
+    if folders[0].plan.audit == "membership":
+        write_membership(name, title, folders)
+        return
     results = [workflow.conclude(folder) for folder in folders]
     images: list[str] = []
     RESULTS.mkdir(exist_ok=True)

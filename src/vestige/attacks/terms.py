@@ -60,7 +60,8 @@ class Weights(Record):
 
 def sigmoid(x: Floats) -> Floats:
     """1 / (1 + e^−x), without overflow."""
-    return np.exp(-np.logaddexp(0.0, -x))
+    with np.errstate(invalid="ignore"):  # NaN stays NaN
+        return np.exp(-np.logaddexp(0.0, -x))
 
 
 def mean_logprob(logprobs: NDArray[np.float64]) -> float:

@@ -146,9 +146,16 @@ def save(
         folder: Where to; made if it is not there.
         kinds: File types: `svg`, `png`.
     """
+    return save_drawings(drawings(result), folder, kinds=kinds)
+
+
+def save_drawings(
+    drawn: Iterable[Drawing], folder: Path, *, kinds: Iterable[str] = ("svg", "png")
+) -> tuple[Path, ...]:
+    """Write figures as files; see `save`."""
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
-    for drawing in drawings(result):
+    for drawing in drawn:
         for kind in kinds:
             path = folder / f"{drawing.name}.{kind}"
             path.write_bytes(_bytes(drawing.figure, kind, drawing.name))

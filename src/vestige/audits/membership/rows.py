@@ -158,7 +158,8 @@ class Rows:
                 for with_it, plain in ((1, False), (0, True)):
                     scores = self.scored.scores("mrmmia", setting, plain=plain)
                     yield self._ablation("follow_up", setting, with_it, scores, w)
-            for value in WEIGHTS if setting != "black" else ():
+            # Without log-probabilities w_p weighs nothing.
+            for value in WEIGHTS if setting != "black" and self.scored.confident("recall") else ():
                 changed = Weights(r=w.r, p=value, m=w.m)
                 scores = self.scored.scores("mrmmia", setting, weights=changed)
                 yield self._ablation("w_p", setting, value, scores, changed)
