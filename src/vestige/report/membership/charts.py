@@ -117,7 +117,7 @@ def _histograms(scores: Scores, shown: list[str]) -> Drawing:
                 own = values[known & (member == flag)]
                 one.hist(own, bins=bins, color=colour, alpha=0.55, label=name)
             one.set_xlabel("score")
-            one.legend(fontsize=7, frameon=False)
+            one.legend(fontsize=7, frameon=False, loc="upper center")
         axes[0].set_ylabel("candidates")
     return Drawing(
         "membership-scores",
