@@ -131,6 +131,8 @@ async def test_what_an_agent_started_ends_with_it(tmp_path: Path) -> None:
 
 
 ORPHANS = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell hands it down ignored
 import asyncio, sys
 from pathlib import Path
 from vestige.agents.bridge.far import serve
@@ -160,9 +162,12 @@ def test_nothing_is_left_of_an_agent_when_the_run_dies(number: signal.Signals, t
     pids = [int(word) for word in run.stdout.readline().split()]
     assert len(pids) == 2
     assert all(map(alive, pids))
-    run.send_signal(number)
-    run.wait(20)
-    run.stdout.close()
+    try:
+        run.send_signal(number)
+        run.wait(20)
+    finally:
+        run.kill()
+        run.stdout.close()
     assert all(map(gone, pids))
 
 
