@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vestige import __version__
-from vestige.cli import audits, catalog, demo, membership, packet, stored, verify
+from vestige.cli import audits, catalog, demo, membership, packet, scan, stored, verify
 from vestige.cli.panels import STORED, PanelGroup
 
 __all__ = ["app", "main"]
@@ -44,6 +44,7 @@ verify.register(app)
 membership.register(app)
 stored.register(app)
 packet.register(app, STORED)
+scan.register(app)
 catalog.register(app)
 
 
