@@ -44,7 +44,8 @@ Written from the commands by `scripts/write_cli_reference.py`; `vestige COMMAND 
 | code | meaning |
 |---|---|
 | 0 | done; of `verify`: limited evidence |
-| 1 | of `verify`: the verdict is `fails`; of `packet check` and `packet diff`: something differs, or became worse |
+| 1 | of `verify`: the verdict is `fails`; of `packet check` and `packet diff`: something differs, or became worse; \
+of `scan`: a value was found, under `--fail-on` |
 | 2 | a mistake in an option, a file or a record; one line says what was expected, and how to mend it |
 | 3 | unassessable |
 | 4 | an internal error, or an endpoint or agent that failed beyond retries |

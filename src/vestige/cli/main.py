@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vestige import __version__
-from vestige.cli import agents, audits, catalog, defend, demo, membership, packet, stored, verify
+from vestige.cli import agents, audits, catalog, defend, demo, membership, packet, scan, stored, verify
 from vestige.cli.panels import STORED, PanelGroup
 
 __all__ = ["app", "main"]
@@ -45,6 +45,7 @@ membership.register(app)
 defend.register(app)
 stored.register(app)
 packet.register(app, STORED)
+scan.register(app)
 catalog.register(app)
 agents.register(app)
 

@@ -47,7 +47,7 @@ PACKERS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 
 def first(data: bytes, kind: str) -> Start:
-    return min(s for s in starts_in(data, 0, 0) if s.kind == kind)
+    return min(s for s in starts_in(data, 0) if s.kind == kind)
 
 
 def unpacked(data: bytes, start: Start) -> tuple[bytes, int]:
@@ -210,7 +210,7 @@ def test_an_encrypted_member_is_named() -> None:
 
 def test_starts_are_seen_in_noise_and_not_everywhere() -> None:
     noise = random.Random(2).randbytes(4 << 20)
-    found = list(starts_in(noise, 0, 0))
+    found = list(starts_in(noise, 0))
     assert {s.kind for s in found if not s.sure} <= {"zlib"}
     assert not [s for s in found if s.sure]
     assert len(found) < 400

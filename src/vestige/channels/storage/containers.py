@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
+import numpy as np
+
 from vestige.channels.storage.blocks import Damaged, lz4_frame, snappy_stream
 
 __all__ = ["MAGICS", "PIECE", "Encrypted", "Start", "Unreadable", "starts_in", "unpack"]
@@ -56,23 +58,38 @@ MAGICS: dict[str, tuple[bytes, ...]] = {
 }
 """By what a stream begins."""
 _LONGEST = 10
+_BY_PAIR: dict[bytes, list[tuple[str, bytes]]] = {}
+for _kind, _magics in MAGICS.items():
+    for _magic in _magics:
+        _BY_PAIR.setdefault(_magic[:2], []).append((_kind, _magic))
+_TABLE = np.zeros(1 << 16, dtype=np.bool_)
+_TABLE[[int.from_bytes(pair, "little") for pair in _BY_PAIR]] = True
+_NONE = np.zeros(0, dtype="<u2")
+_LOOKED = 1 << 16
 
 
-def starts_in(data: bytes, base: int, since: int) -> Iterator[Start]:
+def starts_in(data: bytes, base: int) -> Iterator[Start]:
     """The places in `data` where a stream seems to begin, in no order.
 
     Args:
-        data: Bytes with `_LONGEST` and more of what follows, except at the end.
+        data: Bytes; a beginning in the last ten of them may seem to be one.
         base: The offset of its first byte.
-        since: Only places from this index on.
     """
-    for kind, magics in MAGICS.items():
-        for magic in magics:
-            at = data.find(magic, since)
-            while at >= 0:
-                if _plausible(kind, data, at):
-                    yield Start(base + at, kind, kind != "zlib" or base + at == 0)
-                at = data.find(magic, at + 1)
+    for at in _pairs(data):
+        for kind, magic in _BY_PAIR[data[at : at + 2]]:
+            if data.startswith(magic, at) and _plausible(kind, data, at):
+                yield Start(base + at, kind, kind != "zlib" or base + at == 0)
+
+
+def _pairs(data: bytes) -> Iterator[int]:
+    """Where two bytes stand by which a stream begins: one look-up for all of them."""
+    for first in (0, 1):
+        pairs = (
+            np.frombuffer(data, "<u2", (len(data) - first) // 2, first) if len(data) > first + 1 else _NONE
+        )
+        for at in range(0, len(pairs), _LOOKED):
+            near = np.flatnonzero(_TABLE.take(pairs[at : at + _LOOKED], mode="wrap"))
+            yield from (2 * (at + near) + first).tolist()
 
 
 def _plausible(kind: str, data: bytes, at: int) -> bool:

@@ -27,6 +27,7 @@ FormName = Literal["utf-8", "utf-16", "separators", "json", "html", "url", "base
 _SHORTEST = 6
 _LONGEST = 4096
 _SEPARATOR = re.compile(r"[\s_\-./:]+")
+_PART = re.compile(r"[^\s_\-./:]+")
 _JOINTS = ("-", " ", "_", "", ".", " - ")
 
 
@@ -68,14 +69,14 @@ def parts_of(value: str) -> tuple[Form, ...]:
     """Two neighbouring parts of a value that has three or more: what is left where the whole is gone.
 
     Parts are what separators divide. A pair needs six characters and a digit: two words, or a word alone, are written
-    by chance. In UTF-8 and UTF-16, in any case, with `-`, a space or `_` between.
+    by chance. In UTF-8 and UTF-16, in any case, with the separator that the value has between them.
     """
-    parts = [part for part in _SEPARATOR.split(value) if part]
+    parts = list(_PART.finditer(value))
     if len(parts) < 3:
         return ()
-    pairs = [(a, b) for a, b in pairwise(parts) if len(a + b) >= _SHORTEST and any(map(str.isdigit, a + b))]
-    texts = [f"{a}{joint}{b}" for a, b in pairs for joint in ("-", " ", "_")]
-    return tuple(dict.fromkeys(form for text in texts for form in _texts("part", text)))
+    pairs = [value[a.start() : b.end()] for a, b in pairwise(parts)]
+    told = [pair for pair in pairs if len(pair) > _SHORTEST and any(map(str.isdigit, pair))]
+    return tuple(dict.fromkeys(form for pair in told for form in _texts("part", pair)))
 
 
 def _forms(value: str) -> Iterator[Form]:

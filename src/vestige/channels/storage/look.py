@@ -225,7 +225,7 @@ class Looker:
             # Beginnings in the last bytes are judged with the block after them.
             stop = len(window) - _AHEAD if block else len(window)
             if len(starts) <= self._limits.starts:
-                starts += (s for s in starts_in(window, base, 0) if s.offset < base + stop)
+                starts += (s for s in starts_in(window, base) if s.offset < base + stop)
             if not block:
                 break
             base, window = base + max(0, stop), window[max(0, stop) :]

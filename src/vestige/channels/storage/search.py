@@ -20,7 +20,7 @@ __all__ = ["Found", "Pattern", "Search", "Searching"]
 _BLOCK = 1 << 18
 """Bytes that are looked at in one go: windows and table stay in the processor's caches."""
 _FEWEST_BITS, _MOST_BITS = 18, 22
-_MIX = {4: 0x9E3779B1, 8: 0x9E3779B97F4A7C15}
+_MIXES = {4: (0x9E3779B1, 0x85EBCA77), 8: (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)}
 _FOLD = 0x20
 
 
@@ -49,28 +49,42 @@ class _Group:
     def __init__(self, width: int, stride: int, members: Sequence[tuple[int, Pattern]]) -> None:
         self.width, self.stride = width, stride
         self._kind = np.dtype(f"<u{width}")
-        self._mix = self._kind.type(_MIX[width])
+        self._mixes = tuple(self._kind.type(mix) for mix in _MIXES[width])
         self._fold = np.frombuffer(bytes([_FOLD]) * width, self._kind)[0]
-        places: dict[int, dict[tuple[int, int, bool], dict[bytes, list[int]]]] = {}
+        fold = int(self._fold)
+        places: dict[int, list[tuple[int, int]]] = {}
         for index, pattern in members:
             data = pattern.data
             for at in range(stride):
-                window = int(np.frombuffer(data, self._kind, 1, at)[0] | self._fold)
-                of_length = places.setdefault(window, {}).setdefault((at, len(data), pattern.any_case), {})
-                of_length.setdefault(data, []).append(index)
+                window = int.from_bytes(data[at : at + width], "little") | fold
+                places.setdefault(window, []).append((at, index))
+        self._members = dict(members)
         self._windows = np.array(sorted(places), dtype=self._kind)
-        self._places = [
-            [(*key, owners) for key, owners in places[window].items()] for window in sorted(places)
-        ]
+        self._places = [places[window] for window in sorted(places)]
+        self._ready: dict[int, list[tuple[int, int, bool, dict[bytes, list[int]]]]] = {}
         # A table of sixteen times the windows lets one of sixteen others through; a larger one leaves the cache.
         bits = min(max(_FEWEST_BITS, (16 * len(places)).bit_length()), _MOST_BITS)
         self._shift = self._kind.type(8 * width - bits)
-        self._table = np.zeros(1 << bits, dtype=np.bool_)
-        self._table[self._slots(self._windows)] = True
+        # What the first table lets through by chance, the second mostly stops.
+        self._tables = tuple(np.zeros(1 << bits, dtype=np.bool_) for _ in self._mixes)
+        for table, mix in zip(self._tables, self._mixes, strict=True):
+            table[self._slots(self._windows, mix)] = True
 
-    def _slots(self, windows: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
-        slots = (windows * self._mix) >> self._shift
+    def _slots(self, windows: NDArray[np.unsignedinteger], mix: np.unsignedinteger) -> NDArray[np.int64]:
+        slots = (windows * mix) >> self._shift
         return slots.view(np.int64) if self.width == 8 else slots.astype(np.int64)
+
+    def _owners(self, window: int) -> list[tuple[int, int, bool, dict[bytes, list[int]]]]:
+        """The patterns that hold a window, by its place in them, their length and case; sorted when it is met."""
+        ready = self._ready.get(window)
+        if ready is None:
+            found: dict[tuple[int, int, bool], dict[bytes, list[int]]] = {}
+            for at, index in self._places[window]:
+                pattern = self._members[index]
+                same = found.setdefault((at, len(pattern.data), pattern.any_case), {})
+                same.setdefault(pattern.data, []).append(index)
+            ready = self._ready[window] = [(*key, owners) for key, owners in found.items()]
+        return ready
 
     def search(self, data: bytes, base: int, since: int, found: list[Found]) -> None:
         """Add what stands in `data` and ends after `since`; `base` is the offset of its first byte."""
@@ -80,7 +94,9 @@ class _Group:
         if count <= 0:
             return
         rows = np.ndarray((count,), self._kind, buffer=data, strides=(step,)) | self._fold
-        near = np.flatnonzero(self._table.take(self._slots(rows), mode="wrap"))
+        (first, second), (mix, other) = self._tables, self._mixes
+        near = np.flatnonzero(first.take(self._slots(rows, mix), mode="wrap"))
+        near = near[second.take(self._slots(rows[near], other), mode="wrap")]
         if not len(near):
             return
         windows = rows[near]
@@ -88,7 +104,7 @@ class _Group:
         at[at == len(self._windows)] = 0
         same = self._windows[at] == windows
         for place, window in zip(near[same].tolist(), at[same].tolist(), strict=True):
-            for shift, length, any_case, owners in self._places[window]:
+            for shift, length, any_case, owners in self._owners(window):
                 start = place * step - shift
                 end = start + length
                 if start < 0 or end > len(data) or end <= since:
