@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
+from tests.helpers.planted import Forgets
+
 from vestige.records import AskOptions, RemovalRequest, Reply, Session
-from tests.helpers.planted import Forgets, Row
 
 
 class Asks(Forgets):
@@ -40,7 +39,9 @@ class Asks(Forgets):
     def complete(self, messages: list[tuple[str, str]]) -> str:
         body = {"model": self.model, "messages": [{"role": r, "content": c} for r, c in messages]}
         request = urllib.request.Request(
-            f"{self.model_url}/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
+            f"{self.model_url}/chat/completions",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.loads(answer.read())["choices"][0]["message"]["content"]
