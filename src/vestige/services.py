@@ -13,6 +13,7 @@ from vestige.defences.building import defended
 from vestige.models import catalog
 from vestige.models.base import ChatModel, Embedder
 from vestige.models.cache import CachedModel, ResponseCache
+from vestige.models.proxy import Taps
 from vestige.models.resolve import open_embedder, open_model
 from vestige.options import naming
 from vestige.probes.adaptive import AdaptivePolicy
@@ -95,6 +96,7 @@ class Models:
             model = open_model(name, deterministic=names.deterministic, concurrency=concurrency)
             self._chat[name] = model if name == "extractive" else CachedModel(model, self._cache)
         self._embedders: dict[str, Embedder] = {name: open_embedder(name) for name in _embedders(plan)}
+        self._taps = Taps()
 
     async def start(self) -> None:
         """Start what takes time to start, so that a mistake shows before the first episode."""
@@ -113,6 +115,8 @@ class Models:
             embedders=self._embedders,
             knobs=plan.agent.knobs,
             top_logprobs=int(plan.settings.get("top_logprobs", 0)),
+            # Whoever reads no traces is given the models' own URLs: nothing then stands between.
+            taps=self._taps if any(probe.trace for probe in plan.probes.values()) else None,
         )
 
         scorer = self._embedders[plan.models.scorer_embedder]
@@ -167,10 +171,13 @@ class Models:
                 for key in ("calls", "retries", "prompt_tokens", "completion_tokens", "settings")
                 if hasattr(inner, key)
             }
+        if sent := self._taps.facts():
+            out["sent by agents"] = sent
         return out
 
     async def close(self) -> None:
         """Close everything."""
+        await self._taps.close()
         for model in self._chat.values():
             await model.close()
         for embedder in self._embedders.values():

@@ -81,6 +81,7 @@ def agent(name: str) -> str:
         "planted_unfit.py",
         "planted_review.py",
         "planted_several.py",
+        "planted_models.py",
     ):
         if f"class {name}(" in (text := (HELPERS / file).read_text()) or f"class {name}:" in text:
             return f"{HELPERS / file}:{name}"

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,12 +18,14 @@ from urllib.parse import urlsplit
 from vestige.agents import environments
 from vestige.agents.bridge.launch import CALL_SECONDS, Endpoints, Launch
 from vestige.agents.bridge.parent import BridgedAgent, look_at, open_bridged
+from vestige.agents.recorded import Recorded
 from vestige.errors import ConfigError
 from vestige.models.base import ChatModel, Embedder
 from vestige.models.cache import CachedModel
 from vestige.models.chat import ChatClient
 from vestige.models.embedders import HttpEmbedder
 from vestige.models.local import LocalModel
+from vestige.models.proxy import Tap, Taps
 from vestige.models.resolve import URL_KEY, refuse_credentials
 from vestige.records import JsonScalar
 
@@ -33,6 +35,7 @@ _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _SECRET = ("key", "token", "secret", "password")
 _OURS = ("python", "timeout")
 """Settings that say how the process is run; the agent is not given them."""
+_ADDRESSES = ("model_url", "embedder_url")
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,8 @@ async def open_agent(
     embedder: Embedder | None,
     knobs: Mapping[str, Any],
     demanded: Sequence[str] = (),
-) -> BridgedAgent:
+    taps: Taps | None = None,
+) -> BridgedAgent | Recorded:
     """Start its process over a folder of its own.
 
     Args:
@@ -181,19 +185,35 @@ async def open_agent(
         embedder: What it embeds with, where that has an address.
         knobs: Of the plan; those that it takes are set.
         demanded: Those that the episode is about.
+        taps: Stand between it and its models; None: it is given their own addresses.
 
     Raises:
         ConfigError: A setting cannot be used, or a model has no address that another process could ask.
         AgentError: Its process failed.
     """
-    return await open_bridged(
-        agent.launch(_endpoints(agent, model, embedder)),
-        storage,
-        label=agent.label,
-        sha256=agent.sha256,
-        knobs=knobs,
-        demanded=demanded,
-    )
+    endpoints = _endpoints(agent, model, embedder)
+    tapped: dict[str, Tap] = {}
+    try:
+        if taps is not None:
+            for name in _ADDRESSES:
+                if (url := getattr(endpoints, name)) is not None:
+                    tapped[name] = await taps.open(url)
+        given = {name: tap.url for name, tap in tapped.items()}
+        # A person's own settings go over what is given, and would lead around the proxy.
+        free = replace(agent, settings={n: v for n, v in agent.settings.items() if n not in given})
+        opened = await open_bridged(
+            free.launch(endpoints.model_copy(update=given)),
+            storage,
+            label=agent.label,
+            sha256=agent.sha256,
+            knobs=knobs,
+            demanded=demanded,
+        )
+    except BaseException:
+        for tap in tapped.values():
+            await tap.close()
+        raise
+    return Recorded(opened, tuple(tapped.values())) if tapped else opened
 
 
 # --- settings -----------------------------------------------------------------------------------------------
@@ -244,10 +264,10 @@ def _endpoints(agent: Bridged, model: ChatModel, embedder: Embedder | None) -> E
     if isinstance(embedder, HttpEmbedder):
         found |= {"embedder": embedder.model, "embedder_url": embedder.transport.base_url}
         keys["embedder_url"] = embedder.transport.api_key
-    for name in ("model_url", "embedder_url"):
+    for name in _ADDRESSES:
         if name in own:
             found[name], keys[name] = own[name], os.environ.get(URL_KEY)
-    places = {n: urlsplit(str(found[n]))[:2] for n in ("model_url", "embedder_url") if found.get(n)}
+    places = {n: urlsplit(str(found[n]))[:2] for n in _ADDRESSES if found.get(n)}
     given = {keys.get(n) for n in places}
     if len(set(places.values())) > 1 and given != {None}:
         raise ConfigError(

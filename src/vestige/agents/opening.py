@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vestige.agents.protocol import Agent
+from vestige.agents.recorded import Recorded
 from vestige.agents.reference import ReferenceAgent, all_settings, split_settings
 from vestige.errors import ConfigError
 from vestige.models.base import ChatModel, Embedder
+from vestige.models.proxy import Tap, Taps
 from vestige.records import JsonScalar
 
 if TYPE_CHECKING:
@@ -116,6 +118,8 @@ class Opener:
         embedders: By name, those that episodes may ask for.
         knobs: Of every episode, before the episode's own.
         top_logprobs: Alternatives that the reference agent asks its model for at each token; 0: no log-probabilities.
+        taps: Stand between an agent and the models whose URLs it is given, so that what it sends them is seen; None: it
+            is given the models' own URLs.
     """
 
     def __init__(
@@ -126,10 +130,11 @@ class Opener:
         embedders: dict[str, Embedder],
         knobs: dict[str, JsonScalar],
         top_logprobs: int = 0,
+        taps: Taps | None = None,
     ) -> None:
         self._name = check_agent(name)
         self._model, self._embedders, self._knobs = model, embedders, knobs
-        self._top_logprobs = top_logprobs
+        self._top_logprobs, self._taps = top_logprobs, taps
 
     def embedder(self, name: str) -> Embedder:
         """The embedder of that name."""
@@ -154,6 +159,7 @@ class Opener:
                 embedder=None if embedder is None else self._embedders.get(str(embedder)),
                 knobs=settings,
                 demanded=[n for n in knobs if n != "embedder"],
+                taps=self._taps,
             )
         if self._name.endswith(".toml"):
             from vestige.agents.http import HttpAgent
@@ -168,9 +174,19 @@ class Opener:
             wanted = "model_url" in source.takes or "model" in source.takes
             url, model = _endpoint(self._model) if wanted else (None, None)
             demanded = [n for n in knobs if n != "embedder"]
-            return await open_adapted(
-                source, storage, model_url=url, model=model, config=settings, demanded=demanded
-            )
+            tap: Tap | None = None
+            if url is not None and "model_url" in source.takes and self._taps is not None:
+                tap = await self._taps.open(url)
+                url = tap.url
+            try:
+                agent = await open_adapted(
+                    source, storage, model_url=url, model=model, config=settings, demanded=demanded
+                )
+            except BaseException:
+                if tap is not None:
+                    await tap.close()
+                raise
+            return agent if tap is None else Recorded(agent, (tap,))
         memory, tool_mode = split_settings(settings)
         agent = ReferenceAgent(
             storage,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vestige.channels.exchange import exchange
+from vestige.channels.exchange import exchange, requests
 from vestige.channels.observation import Grade, Observation
 from vestige.channels.scan import scan
 from vestige.channels.states import Availability, states
 from vestige.channels.stored import artifacts
 
-__all__ = ["Availability", "Grade", "Observation", "artifacts", "exchange", "scan", "states"]
+__all__ = ["Availability", "Grade", "Observation", "artifacts", "exchange", "requests", "scan", "states"]

@@ -10,7 +10,7 @@ from vestige.agents.protocol import Channel
 from vestige.channels.observation import Grade, Observation
 from vestige.records import Reply
 
-__all__ = ["exchange"]
+__all__ = ["exchange", "requests"]
 
 _DEPTH = 20
 _PARSED = 1_000_000
@@ -36,11 +36,15 @@ def exchange(reply: Reply) -> tuple[Observation, ...]:
     if reply.reasoning is not None:
         shown.append(_seen("reasoning", "served", (reply.reasoning,)))
     if reply.model_requests is not None:
-        requests = (_arguments(text, text) for text in reply.model_requests)
-        shown.append(_seen("model_requests", "sent_to_model", requests))
+        shown.append(requests(reply.model_requests))
     if reply.memory_writes is not None:
         shown.append(_seen("memory_writes", "live_row", reply.memory_writes))
     return tuple(shown)
+
+
+def requests(texts: Iterable[str]) -> Observation:
+    """What was sent to the agent's own model."""
+    return _seen("model_requests", "sent_to_model", (_arguments(text, text) for text in texts))
 
 
 def _seen(channel: Channel, grade: Grade, texts: Iterable[str]) -> Observation:

@@ -25,7 +25,7 @@ _UNSEEN: dict[Channel, str] = {
     "memory_writes": "no reply and no inspection showed what was written",
     "summary": "no summary was shown",
     "reasoning": "no reply showed its reasoning",
-    "model_requests": "no reply showed what was sent to the agent's model",
+    "model_requests": "no reply showed what was sent to the agent's model, or not all of it could be read",
     "logs": "no log file was among the files of its storage",
     "storage": "neither its files nor its stored items could be read",
     "vectors": "no vector of an item that held the target was shown",

@@ -78,6 +78,9 @@ def _items(line: Line, body: dict[str, Any], probe_kind: str) -> Iterator[tuple[
                 yield "prompt", {"text": asked}
             yield from _reply(reply, "summary" if probe_kind == "summary" else "answer")
             yield "measures", {"text": _json(body.get("measures"))}
+        case "model_requests":
+            for text in body.get("texts") or ():
+                yield "model_requests", {"text": _text(text)}
         case "artifacts":
             for artifact in body.get("artifacts") or ():
                 yield (

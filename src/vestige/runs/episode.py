@@ -19,6 +19,7 @@ from vestige.runs.asking import ask, ask_adaptively
 from vestige.runs.contact import Contact
 from vestige.runs.inspection import Inspector
 from vestige.runs.interview import ask_about, remember
+from vestige.runs.sending import sent
 from vestige.runs.services import Event
 from vestige.runs.stored import find_texts, refuse_shared, stored_paths
 from vestige.runs.timeline import Clock, Timeline
@@ -70,7 +71,13 @@ class EpisodeRun:
                 await self._introduce(agent)
                 self._clock.open()
                 for index, step in enumerate(contact.episode.steps):
-                    await self._step(agent, index, step)
+                    try:
+                        await self._step(agent, index, step)
+                    except VestigeError:
+                        with contextlib.suppress(VestigeError):  # what came first is what is told
+                            await sent(contact, agent, index, step)
+                        raise
+                    await sent(contact, agent, index, step)
                     self._clock.step()
                     contact.tell(Event("step", contact.episode.id))
             except BaseException:
@@ -78,6 +85,8 @@ class EpisodeRun:
                     await self._close(agent)
                 raise
             await self._close(agent)
+            if steps := contact.episode.steps:
+                await sent(contact, agent, len(steps) - 1, steps[-1])
         finally:
             shutil.rmtree(self._home, ignore_errors=True)
 

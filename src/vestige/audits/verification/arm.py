@@ -17,6 +17,7 @@ from vestige.audits.verification.looking import Known, Look, Looker, Owner, Read
 from vestige.audits.verification.needles import foreign_nonces, needles_found
 from vestige.audits.verification.opinions import thought_disclosed
 from vestige.audits.verification.pairs import Pair
+from vestige.audits.verification.phases import phase_at
 from vestige.audits.verification.scored import seen_counts, sighting_values
 from vestige.audits.verification.settings import (
     PHASES,
@@ -30,11 +31,12 @@ from vestige.audits.verification.sheet import Labels, Sheet
 from vestige.audits.verification.tally import AFTER
 from vestige.audits.verification.tasks import adopted, measured, used_again
 from vestige.audits.verification.vectors import standing_vectors
-from vestige.channels import Observation, artifacts, exchange, scan
+from vestige.channels import Observation, artifacts, exchange, requests, scan
 from vestige.errors import IntegrityError, complaint
 from vestige.records import JsonScalar, Receipt, Reply
 from vestige.runs.inspection import InspectionBody, SeenArtifact, rebuild
 from vestige.runs.plan import Plan, Probe
+from vestige.runs.sending import ModelRequests
 from vestige.runs.steps import Episode, Forget, Sham
 from vestige.runs.store import Line
 from vestige.runs.waiting import Waited
@@ -80,6 +82,7 @@ class Arm:
         self._fragments: list[Piece] = []
         self._receipts = 0
         self._options_told: set[TargetName] = set()
+        self._unread: set[Phase] = set()
 
     @property
     def findings(self) -> list[Finding]:
@@ -98,6 +101,8 @@ class Arm:
             match line.kind:
                 case "exchange":
                     self._exchange(line)
+                case "model_requests":
+                    self._sent(line)
                 case "artifacts":
                     self._artifacts(line)
                 case "scan":
@@ -164,6 +169,21 @@ class Arm:
     def _task(self, line: Line, labels: Labels, kind: str, done: bool) -> None:
         outcome = "success" if done else "failure"
         self._sheet.add(line, labels, kind, {"outcome": outcome, "target": line.labels.get("target")})
+
+    def _sent(self, line: Line) -> None:
+        """What was sent to the model outside replies: what is seen in it counts, and it is no look of its own.
+
+        A step that sends nothing leaves no line, so that lines of this kind are no denominator. Where a request could
+        not be read, the phase was not looked at.
+        """
+        sent, phase = ModelRequests.model_validate(line.body), phase_at(self._episode, line.step)
+        if phase is None:
+            return
+        if sent.unread:
+            self._unread.add(phase)
+        seen = requests(sent.texts).model_copy(update={"items": 0})
+        kept: dict[TargetName, Reading] = dict.fromkeys(self._options_told, "named")
+        self._observed(line, self._sheet.labels(line) | {"phase": phase}, seen, kept)
 
     def _artifacts(self, line: Line) -> None:
         body = InspectionBody.model_validate(line.body)
@@ -282,6 +302,8 @@ class Arm:
     def _end(self, line: Line) -> None:
         """The attempt is over: what only all of it shows, and how much of it was looked at."""
         self._together()
+        for phase in self._unread:
+            self._looked.pop(f"{phase}:model_requests", None)
         labels = self._sheet.labels(line)
         self._sheet.whole("observed", labels, seen_counts(self._looked, self._settings.observer))
         if not self._counted:

@@ -22,7 +22,17 @@ from vestige.runs.store import read_attempts, read_counted
 __all__ = ["score"]
 
 KINDS = frozenset(
-    {"exchange", "artifacts", "scan", "receipt", "removal_failed", "waited", "unavailable", "episode_end"}
+    {
+        "exchange",
+        "model_requests",
+        "artifacts",
+        "scan",
+        "receipt",
+        "removal_failed",
+        "waited",
+        "unavailable",
+        "episode_end",
+    }
 )
 
 

@@ -5,5 +5,6 @@ from __future__ import annotations
 from vestige.models.proxy.bodies import Bodies
 from vestige.models.proxy.request import Kind, ModelRequest, Outcome, Traffic
 from vestige.models.proxy.server import RecordingProxy
+from vestige.models.proxy.taps import Sent, Tap, Taps
 
-__all__ = ["Bodies", "Kind", "ModelRequest", "Outcome", "RecordingProxy", "Traffic"]
+__all__ = ["Bodies", "Kind", "ModelRequest", "Outcome", "RecordingProxy", "Sent", "Tap", "Taps", "Traffic"]

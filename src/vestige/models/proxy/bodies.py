@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 from vestige.errors import IntegrityError, StorageError
@@ -86,6 +87,14 @@ class Bodies:
         if _digest(data) != digest:
             raise IntegrityError(f"body {digest[:12]}… was changed: its content has another SHA-256")
         return data
+
+    def drop(self, digests: Iterable[str]) -> None:
+        """Let go of bodies that are kept in memory; in a folder they stay."""
+        if self._folder is not None:
+            return
+        with self._lock:
+            for digest in digests:
+                self._waiting -= len(self._kept.pop(digest, b""))
 
     def flush(self) -> None:
         """Write what waits; nothing to do where bodies are kept in memory.

@@ -84,6 +84,7 @@ class RecordingProxy:
         """The bodies of all requests, by SHA-256."""
         self.down = False
         """True: every request is recorded and answered with 503, without asking the endpoint."""
+        self._out: set[str] = set()
         self.strays = 0
         """Requests below no URL that was handed out; they are answered with 404 and not recorded."""
 
@@ -188,6 +189,21 @@ class RecordingProxy:
         book.taken = arrived
         return found
 
+    def outage(self, label: str, on: bool) -> None:
+        """Be `down` for one label alone, or no longer."""
+        (self._out.add if on else self._out.discard)(label)
+
+    def drop(self, label: str) -> None:
+        """Let go of a label: its URL leads nowhere until it is asked for again, its record is gone.
+
+        Bodies that are kept in memory go too, where no other label sent the same.
+        """
+        book = self._books.pop(label, None)
+        self._out.discard(label)
+        if book is not None:
+            others = {entry.body for other in self._books.values() for entry in other.entries}
+            self.bodies.drop({entry.body for entry in book.entries if entry.body is not None} - others)
+
     async def traffic(self, label: str, *, patience: float = _PATIENCE) -> Traffic:
         """All that a label sent, in numbers."""
         return traffic(await self.requests(label, patience=patience))
@@ -262,7 +278,7 @@ class RecordingProxy:
             entry.body_bytes = len(body)
             entry.body = await self.bodies.put(body)
             entry.lost = False
-        if self.down:
+        if self.down or entry.label in self._out:
             return self._refuse(entry, "down", 503, "model_down", "the model's endpoint is down")
         session = self._session
         if session is None:

@@ -62,12 +62,13 @@ class Arm(Record):
 
 
 class Row(Record):
-    """One probe, or one look at what is stored, over the arms of a pair."""
+    """One probe, or one look at what is stored or was sent to the agent's model, over the arms of a pair."""
 
     what: str
-    """Id of the probe, or of the look: `stored`."""
+    """Id of the probe, or of the look: `stored`, `sent`."""
     kind: str
-    """recall, semantic, …; `stored` for a look at what is stored."""
+    """recall, semantic, …; `stored` for a look at what is stored, `sent` for one at what was sent to the agent's model and stands
+    in no reply."""
     phase: Phase
     target: TargetName | None = None
     turn: int = 0

@@ -10,6 +10,7 @@ from vestige.audits.findings import Finding
 from vestige.audits.verification.adjudication import finding_id
 from vestige.audits.verification.case import ANSWERS
 from vestige.audits.verification.looking import Looker, owners_of
+from vestige.audits.verification.phases import phase_at
 from vestige.audits.verification.reading import pairs_of, settings_of
 from vestige.audits.verification.settings import (
     CLAIMS,
@@ -21,11 +22,13 @@ from vestige.audits.verification.settings import (
     VerificationSettings,
 )
 from vestige.audits.verification.tally import AFTER
+from vestige.channels import requests
 from vestige.records import Reply
 from vestige.report.verification.evidence import Arm, PairExchanges, Row, Said, Seen, WaitedRow, Why
 from vestige.report.verification.stored import Stored
 from vestige.runs.folder import RunFolder
 from vestige.runs.plan import generator
+from vestige.runs.sending import ModelRequests
 from vestige.runs.store import Line, read_attempts, read_counted
 from vestige.runs.waiting import Waited
 
@@ -36,7 +39,8 @@ MOST = 12
 CLEAN = 3
 """Pairs by lot in which nothing was."""
 SIDE_BY_SIDE: tuple[Condition, ...] = ("never_exposed", "exposed_removed", "exposed_unchanged")
-_KINDS = frozenset({"exchange", "artifacts", "scan"})
+_KINDS = frozenset({"exchange", "model_requests", "artifacts", "scan"})
+_LOOKS = ("stored", "sent")
 _ORDER: tuple[Why, ...] = get_args(Why)
 _CHOSEN = {
     "favoured": "chose the preferred option",
@@ -234,6 +238,8 @@ class _Rows:
         self._probes = folder.plan.probes
         self._arms, self._found, self._conditions = arms, found, conditions
         self._stored = Stored(lookers)
+        self._lookers = lookers
+        self._scripts = {episode.id: episode for episode in folder.plan.episodes}
         self._rows: dict[Place, dict[Condition, Arm]] = {}
         self._steps: dict[Place, int] = {}
         self._heads: dict[Place, dict[str, Any]] = {}
@@ -241,6 +247,9 @@ class _Rows:
     def read(self, line: Line) -> None:
         """Take in one line."""
         condition = self._conditions[line.episode]
+        if line.kind == "model_requests":
+            self._sent(line, condition)
+            return
         phase = line.labels.get("phase")
         if condition not in self._arms or phase not in PHASES:
             if line.kind == "artifacts":
@@ -259,6 +268,27 @@ class _Rows:
         self._heads[key] = {"what": "stored", "kind": "stored", "phase": phase}
         self._rows[key][condition] = Arm(
             condition=condition, said=(*before.said, *said), seen=(*before.seen, *seen)
+        )
+
+    def _sent(self, line: Line, condition: Condition) -> None:
+        """What was sent to the model outside replies; only where a target was seen in it."""
+        phase = phase_at(self._scripts[line.episode], line.step)
+        looker = self._lookers.get(condition)
+        if condition not in self._arms or phase not in AFTER or looker is None:
+            return
+        texts = requests(ModelRequests.model_validate(line.body).texts).texts
+        held = [text for text in texts if looker.own([text]) or looker.others([text])]
+        if not held:
+            return
+        found = self._found.seen.get((line.episode, line.step, line.repeat), ())
+        key = ("sent", str(phase), 0, 0)
+        self._place(key, line)
+        before = self._rows[key].get(condition, Arm(condition=condition))
+        self._heads[key] = {"what": "sent", "kind": "sent", "phase": phase}
+        said = (Said(channel="model_requests", text=text) for text in held)
+        seen = (one for one in found if one.channel == "model_requests")
+        self._rows[key][condition] = Arm(
+            condition=condition, said=(*before.said, *said)[:MOST], seen=(*before.seen, *seen)
         )
 
     def _exchange(self, line: Line, condition: Condition, phase: Phase, seen: tuple[Seen, ...]) -> None:
@@ -296,15 +326,13 @@ class _Rows:
         """The rows: by phase, what is stored last in each."""
         order = sorted(
             self._rows,
-            key=lambda key: (PHASES.index(cast("Phase", key[1])), key[0] == "stored", self._steps[key], *key),
+            key=lambda key: (PHASES.index(cast("Phase", key[1])), key[0] in _LOOKS, self._steps[key], *key),
         )
         out: list[Row] = []
         for key in order:
             arms = self._rows[key]
-            why = (
-                "nothing of a target is shown there" if key[0] == "stored" else "not asked, or not completed"
-            )
-            if key[0] != "stored" and key[1] == "reintroduced":
+            why = "nothing of a target is shown there" if key[0] in _LOOKS else "not asked, or not completed"
+            if key[0] not in _LOOKS and key[1] == "reintroduced":
                 why = "told anew in exposed_removed alone"
             out.append(
                 Row(

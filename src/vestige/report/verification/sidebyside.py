@@ -112,6 +112,7 @@ KINDS = {
     "reintroduction": "use after it was told anew",
     "correction": "question after the correction",
     "stored": "what is stored",
+    "sent": "what was sent to the model",
 }
 
 

@@ -16,7 +16,7 @@ __all__ = ["excerpts"]
 
 LONGEST = 240
 """Characters of an excerpt."""
-_KINDS = frozenset({"exchange", "artifacts"})
+_KINDS = frozenset({"exchange", "artifacts", "model_requests"})
 _FIELDS = {
     "retrieval": "retrieved",
     "tool_arguments": "tool_calls",
@@ -47,6 +47,8 @@ def excerpts(folder: RunFolder, findings: Iterable[Finding], *, show: bool = Fal
     out: dict[str, str] = {}
     for line in read_counted(folder.path, read_attempts(folder.path), _KINDS, failed=True):
         for name, channel in wanted.get((line.episode, line.step), ()):
+            if line.kind == "model_requests" and (channel != "model_requests" or out.get(name)):
+                continue
             text = " ".join(masked(_text(line.body, channel)).split())
             out[name] = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
     return out
@@ -54,7 +56,7 @@ def excerpts(folder: RunFolder, findings: Iterable[Finding], *, show: bool = Fal
 
 def _text(body: Any, channel: str) -> str:
     """What the channel showed; of a long request its end, where the question and the last memories stand."""
-    reply = body.get("reply")
+    reply = {"model_requests": body["texts"]} if "texts" in body else body.get("reply")
     if not isinstance(reply, dict):
         return " | ".join(str(a.get("text", "")) for a in body.get("artifacts", ()) if isinstance(a, dict))
     held = reply.get(_FIELDS.get(channel, "text"))
