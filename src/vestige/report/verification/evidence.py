@@ -67,8 +67,8 @@ class Row(Record):
     what: str
     """Id of the probe, or of the look: `stored`, `sent`."""
     kind: str
-    """recall, semantic, …; `stored` for a look at what is stored, `sent` for one at what was sent to the agent's model and stands
-    in no reply."""
+    """recall, semantic, …; `stored` for a look at what is stored, `sent` for one at what was sent to the agent's
+    model and stands in no reply."""
     phase: Phase
     target: TargetName | None = None
     turn: int = 0
