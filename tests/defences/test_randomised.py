@@ -40,4 +40,16 @@ def test_the_draw_belongs_to_the_statement_and_the_seed() -> None:
 
 def test_a_large_epsilon_stores_what_was_said() -> None:
     said, others = units(300, "said"), units(300, "other")
-    assert randomised(said, others, 50.0, seed=1) == said
+    assert {u.id for u in randomised(said, others, 50.0, seed=1)} == {u.id for u in said}
+
+
+def test_neither_order_nor_session_tells_what_was_said() -> None:
+    """Ranks of what was said among all that is stored: Mann-Whitney finds nothing, and no unit names a session."""
+    said = [u.model_copy(update={"session": f"session_{i}"}) for i, u in enumerate(units(600, "said"))]
+    others = units(600, "other")
+    stored = randomised(said, [*said, *others], 0.5, seed=2)
+    assert {u.session for u in stored} == {None}
+    ranks = {True: [], False: []}
+    for rank, unit in enumerate(stored):
+        ranks[unit.id.startswith("said")].append(rank)
+    assert scipy_stats.mannwhitneyu(ranks[True], ranks[False]).pvalue > 0.01

@@ -80,7 +80,9 @@ def snap_memory(measured: Floats, cut: CutOffs) -> Floats:
 def calibrated(
     measured: Floats, members: NDArray[np.bool_], score: Callable[[CutOffs], Floats], default: CutOffs
 ) -> CutOffs:
-    """The pair of cut-offs with the highest ROC-AUC on these candidates, the lowest such pair; none is better known.
+    """The pair of cut-offs with the highest ROC-AUC on these candidates; of equal ones the nearest to the default.
+
+    Folds are scored on scales of their own and ranked together, so that a pair far off would be worth its gain alone.
 
     Args:
         measured: Similarities to draw the cut-offs from, any shape; those above 1 are no similarities.
@@ -94,7 +96,7 @@ def calibrated(
     if not len(seen):
         return default
     grid = np.unique(np.round(np.quantile(seen, np.linspace(0.1, 0.98, GRID)), 4))
-    best, chosen = -1.0, default
+    best, chosen, distance = -1.0, default, 0.0
     for middle, high in _pairs([float(g) for g in grid]):
         cut = CutOffs(middle=middle, high=high)
         scores = score(cut)
@@ -103,8 +105,9 @@ def calibrated(
         if not labels.any() or labels.all():
             return default
         auc = float(roc_auc(scores[known], labels))
-        if auc > best + 1e-12:
-            best, chosen = auc, cut
+        far = abs(cut.middle - default.middle) + abs(cut.high - default.high)
+        if auc > best + 1e-12 or (auc > best - 1e-12 and far < distance):
+            best, chosen, distance = max(auc, best), cut, far
     return chosen
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "run_membership"]
 
+UNASSESSABLE = 3
+"""Exit code where no attack could be scored."""
+
 
 def run_membership(options: MembershipOptions, *, as_json: bool = False) -> MembershipResult:
     """Plan, run, conclude, report; prints the tables and the report's path."""
@@ -80,4 +83,6 @@ def register(app: typer.Typer) -> None:
 
                 print_membership_estimate(options)
                 return
-            run_membership(options, as_json=as_json)
+            result = run_membership(options, as_json=as_json)
+            if all(row.auc.value is None for row in result.rows):
+                raise typer.Exit(UNASSESSABLE)

@@ -69,7 +69,11 @@ MEMBERSHIP_FLAGS: dict[str, tuple[Any, str, str]] = {
     "temperature": (float, AGENT, "Of the agent's model. [0.7]"),
     "max_tokens": (int, AGENT, "Tokens a reply. [200]"),
     "repeats": (int, RUN, "How often the pass is made, each with seeds of its own. [1]"),
-    "budget": (str, RUN, "Time after which no more statements are begun: 30m, 2h, 90s. [none]"),
+    "budget": (
+        str,
+        RUN,
+        "Time after which no more episodes (--chunk statements) are begun: 30m, 2h, 90s. [none]",
+    ),
     "chunk": (int, RUN, "Statements an episode: what is asked again after a kill. [5]"),
     "out": (Path, RUN, "The run's folder. [runs/membership-HASH]"),
     "seed": (int, RUN, "Every random draw comes from it. [42]"),

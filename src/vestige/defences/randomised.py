@@ -31,7 +31,12 @@ def randomised(
     said = {unit.text for unit in units}
     out = [u for u in units if generator_of(seed, "randomised", u.text).random() < keep]
     others = [u for u in pool if u.text not in said]
-    return out + [u for u in others if generator_of(seed, "randomised", u.text).random() >= keep]
+    out += [u for u in others if generator_of(seed, "randomised", u.text).random() >= keep]
+    # Neither the order nor the session may tell what was said: the one is drawn by the text, the other left out.
+    place = {u.text: float(generator_of(seed, "order", u.text).random()) for u in out}
+    return [
+        u.model_copy(update={"session": None}) for u in sorted(out, key=lambda u: (place[u.text], u.text))
+    ]
 
 
 class RandomisedResponse(Defended):

@@ -73,6 +73,13 @@ def test_a_filter_of_replies_hides_from_outside_alone(result: DefenceResult) -> 
     assert filtered.PR_strict.events <= alone.PR_strict.events
 
 
+def test_an_attacker_who_counts_refusals_is_reported(result: DefenceResult) -> None:
+    filtered = result.arms[1]
+    assert filtered.refusals is not None and filtered.refusals.value is not None
+    assert filtered.refusals.value > auc(filtered, "black")
+    assert all(arm.refusals is None for arm in result.arms if arm.defence != "output_filter")
+
+
 def test_vague_memories_tell_no_secret_and_answer_nothing(result: DefenceResult) -> None:
     vague = result.arms[2]
     assert vague.AER_any is not None and vague.AER_any.events == 0

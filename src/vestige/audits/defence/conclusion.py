@@ -12,12 +12,14 @@ from vestige.audits.defence.results import ArmAttack, DefenceArm, DefenceResult
 from vestige.audits.membership.metrics import Sample, compared
 from vestige.audits.membership.results import AttackRow, Estimate, MembershipResult
 from vestige.audits.membership.scored import Scored
-from vestige.audits.membership.settings import Attack
+from vestige.audits.membership.settings import Attack, QuestionSet
 from vestige.audits.results import FrontierResult
 from vestige.defences.spec import DEFENCES, DefenceSpec
 from vestige.errors import IntegrityError
 
-__all__ = ["ArmRuns", "best_attack", "conclude"]
+__all__ = ["REFUSALS", "ArmRuns", "best_attack", "conclude", "told_apart"]
+
+REFUSALS = "counting refusals"
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def _arm(run: ArmRuns, alone: ArmRuns) -> DefenceArm:
         means="" if kind is None else f"{kind.says}; strength: {kind.strength}",
         candidates=run.membership.counts.candidates,
         attacks=tuple(_attack(row, run, alone) for row in run.membership.rows),
+        refusals=_refusals(run),
         PR_strict=None if asked is None else asked.PR_strict,
         AER_any=None if asked is None else asked.AER.any,
         AER_max=None if asked is None else asked.AER.max,
@@ -106,6 +109,24 @@ def _arm(run: ArmRuns, alone: ArmRuns) -> DefenceArm:
         frontier_plan=None if run.frontier is None else run.frontier.plan_sha256,
         facts=run.facts,
     )
+
+
+def _refusals(run: ArmRuns) -> Estimate | None:
+    """How well the filter's own sentence tells a member: an attacker who knows the filter counts it."""
+    table = run.scored.table
+    order: tuple[QuestionSet, ...] = ("recall", "similar", "naive")
+    name: QuestionSet | None = next((n for n in order if n in table.sets), None)
+    if name is None or not np.isfinite(table.sets[name].terms["block"]).any():
+        return None
+    counted = np.nan_to_num(table.sets[name].terms["block"], nan=0.0).mean(axis=1)
+    repeats = run.membership.settings.repeats
+    return Sample(
+        scores=counted.reshape(-1, repeats),
+        member=table.member[::repeats],
+        users=np.array(table.users, dtype=str)[::repeats],
+        confidence=run.membership.settings.confidence,
+        seed=int(run.membership.plan_sha256[:13], 16),
+    ).auc()
 
 
 def _attack(row: AttackRow, run: ArmRuns, alone: ArmRuns) -> ArmAttack:
@@ -153,6 +174,18 @@ def _change(attack: Attack, setting: Setting, run: ArmRuns, alone: ArmRuns) -> E
     return compared(sample(first), sample(second))[0]
 
 
+def told_apart(arm: DefenceArm) -> tuple[float, str] | None:
+    """How far members are told from others in black-box, by the best attack or by counting refusals: AUC, or 1 − AUC
+    where a score is turned round, and the attack's name; None where nothing was scored.
+    """
+    found = [
+        (a.auc.value, str(a.attack)) for a in arm.attacks if a.setting == "black" and a.auc.value is not None
+    ]
+    if arm.refusals is not None and arm.refusals.value is not None:
+        found.append((arm.refusals.value, REFUSALS))
+    return max(((max(v, 1 - v), name) for v, name in found), default=None)
+
+
 def best_attack(arm: DefenceArm, setting: Setting) -> ArmAttack | None:
     """The attack of a setting with the highest AUC; None where none has one."""
     found = [a for a in arm.attacks if a.setting == setting and a.auc.value is not None]
@@ -161,19 +194,24 @@ def best_attack(arm: DefenceArm, setting: Setting) -> ArmAttack | None:
 
 def _statement(arms: Sequence[DefenceArm], base: MembershipResult) -> str:
     alone = arms[0]
-    before = best_attack(alone, "black")
-    shown = [(arm, best) for arm in arms[1:] if (best := best_attack(arm, "black")) is not None]
+    before = told_apart(alone)
+    shown = [(arm, told) for arm in arms[1:] if (told := told_apart(arm)) is not None]
     covers = (
         f"It covers these attacks, {alone.candidates} candidates of {base.n_complete} users, and agent {base.agent} "
         f"with model {base.model} as they were configured; an attacker who knows the defence may do better."
     )
-    if before is None or before.auc.value is None or not shown:
+    if before is None or not shown:
         return f"No black-box attack could be scored with and without a defence. {covers}"
-    lowest, best = min(shown, key=lambda pair: pair[1].auc.value or 0.0)
+    least = min(told[0] for _, told in shown)
+    equal = [arm for arm, told in shown if told[0] == least]
+    lowest = equal[0]
     among = "" if len(shown) == 1 else f", the lowest of {len(shown)}"
+    more = "" if len(equal) == 1 else f" (and as low behind {', '.join(a.label for a in equal[1:])})"
+    how = told_apart(lowest)
+    by = f" by {REFUSALS}" if how is not None and how[1] == REFUSALS else ""
     said = (
-        f"The best black-box attack has a ROC-AUC of {before.auc.value:.3f} without a defence, and of "
-        f"{best.auc.value:.3f} behind {lowest.label}{among}"
+        f"In black-box members are told apart with a ROC-AUC of {before[0]:.3f} without a defence, and of "
+        f"{least:.3f}{by} behind {lowest.label}{among}{more}"
     )
     if lowest.PR_strict is not None and alone.PR_strict is not None:
         said += (

@@ -48,6 +48,8 @@ class DefenceArm(Record):
     """Candidates of the membership audit that were completed."""
     attacks: tuple[ArmAttack, ...]
     """Attack × setting."""
+    refusals: Estimate | None = None
+    """ROC-AUC, in black-box, of counting the replies in whose place the filter put its sentence; None: it put none."""
     PR_strict: Rate | None = None
     """Retained questions answered: every content word of the expected answer that the question did not hold; None: see
     `not_asked`."""

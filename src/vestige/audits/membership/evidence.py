@@ -7,6 +7,7 @@ A candidate's values stand under `QUESTION:TERM`, a question being its set and n
     sim   similarity of the reply with the statement; of a yes/no question absent
     hedge 1 where the reply hedges or says that it does not know
     a     of a yes/no question: 1 the expected answer, -1 "I don't know", 0 any other
+    block 1 where a filter put its own sentence in the reply's place
     p     mean log-probability of the reply's tokens
     min   mean of its lowest fifth
     m1…   each retrieved unit, best first: the model's score; or without a model 3 where it equals the statement, 2
@@ -34,7 +35,7 @@ __all__ = ["EXACT", "NORMALISED", "TERMS", "Table", "exchange_values"]
 
 Floats = NDArray[np.float64]
 
-TERMS = ("r", "key", "sim", "hedge", "a", "p", "min")
+TERMS = ("r", "key", "sim", "hedge", "a", "p", "min", "block")
 EXACT, NORMALISED = 3.0, 2.0
 """Of a retrieved unit, without a model: above any similarity."""
 
@@ -62,6 +63,8 @@ def exchange_values(question: str, reply: Reply, measured: Mapping[str, Any]) ->
         ("a", "agrees"),
     ):
         put(term, response.get(name))
+    if reply.finish_reason == "content_filter":
+        put("block", 1)
     if reply.logprobs is not None:
         logprobs = np.array([t.logprob for t in reply.logprobs], dtype=float)
         put("p", mean_logprob(logprobs))

@@ -119,7 +119,8 @@ class AttackRow(Record):
     at_fpr: tuple[AtFpr, ...]
     """True positive rates at the plan's false positive rates."""
     threshold: Threshold
-    """A decision rule that was fixed before its candidates were seen."""
+    """A decision rule chosen on other users. Where rules judge, the cut-offs under those users' scores were calibrated
+    on users that include the ones decided about, so that it is held out of γ and not of every cut-off."""
     unavailable: str = ""
     """Why the setting cannot be scored at all; empty: it can."""
     left_out: str = ""

@@ -92,7 +92,11 @@ class Scored:
         return out
 
     def response_cut_offs(self, name: QuestionSet) -> dict[int, CutOffs]:
-        """By fold, calibrated on all others."""
+        """By fold, calibrated on all others; replies that are compared with one another are judged by the same ones."""
+        alike: dict[QuestionSet, QuestionSet] = {"absent": "naive", "plain": "recall"}
+        same = alike.get(name)
+        if same is not None and same in self.table.sets:
+            return self.response_cut_offs(same)
         held = self.table.sets[name].terms
         key, similarity, hedged = held["key"], held["sim"], held["hedge"]
 

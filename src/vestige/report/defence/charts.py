@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from vestige.audits.defence.conclusion import best_attack
+from vestige.audits.defence.conclusion import best_attack, told_apart
 from vestige.audits.defence.results import DefenceArm, DefenceResult
 from vestige.report import palette
 from vestige.report.charts import style
@@ -83,8 +83,8 @@ def _panel(one: Axes, result: DefenceResult, label: str, of: Callable[[DefenceAr
 
 
 def _auc(arm: DefenceArm) -> float | None:
-    best = best_attack(arm, "black")
-    return None if best is None else best.auc.value
+    found = told_apart(arm)
+    return None if found is None else found[0]
 
 
 def _tpr(arm: DefenceArm) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vestige.attacks.terms import Setting
-from vestige.audits.defence.conclusion import best_attack
+from vestige.audits.defence.conclusion import REFUSALS, best_attack
 from vestige.audits.defence.results import DefenceArm, DefenceResult
 from vestige.audits.membership.results import AtFpr
 from vestige.report.membership.lines import ATTACK_NAMES, rate_at
@@ -30,6 +30,10 @@ def defence_lines(result: DefenceResult) -> list[str]:
 
 def _best(arm: DefenceArm, setting: Setting) -> str:
     best = best_attack(arm, setting)
+    refusals = arm.refusals
+    held = 0.0 if best is None or best.auc.value is None else best.auc.value
+    if setting == "black" and refusals is not None and (refusals.value or 0.0) > held:
+        return f"{refusals.value:.3f} ({REFUSALS})"
     if best is None or best.auc.value is None:
         return "not scored"
     change = best.change

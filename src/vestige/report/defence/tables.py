@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vestige.audits.defence.conclusion import best_attack
+from vestige.audits.defence.conclusion import REFUSALS, best_attack
 from vestige.audits.defence.results import ArmAttack, DefenceArm, DefenceResult
 from vestige.audits.membership.results import Estimate
 from vestige.audits.results import Rate
@@ -14,6 +14,10 @@ __all__ = ["LIMITS", "tables"]
 LIMITS = (
     "An AUC near 0.5 says that these attacks do not tell members from others behind the defence. An attacker who knows "
     "the defence may ask otherwise.",
+    "Counting refusals: an attacker who knows the filter's sentence counts how often it comes. A blocked reply has "
+    "log-probability 0, since it is said with certainty; the gray-box scores behind a filter are mostly made of that.",
+    "A paragraph in a prompt does nothing for a reader without a language model (extractive). Before an agent without "
+    "the knob `instructions` it stands before each question, and so in what the memory is searched with.",
     "PR_strict counts a refusal as a question not answered: whoever may ask loses as much as whoever may not.",
     "White-box attacks see what is retrieved. A defence of the reply alone changes nothing for them.",
     "One strength is one point. Between two strengths nothing was measured.",
@@ -44,7 +48,7 @@ def _main(result: DefenceResult) -> Table:
                 _rate(arm.AER_any, arm.not_asked),
                 _rate(arm.PR_strict, arm.not_asked),
             ),
-            arm.means.split("; strength:")[0],
+            "; ".join((arm.means.split("; strength:")[0], *_facts(arm))),
         )
         for arm in result.arms
     ]
@@ -57,6 +61,11 @@ def _main(result: DefenceResult) -> Table:
         note="AUC of the best attack of each setting. AER: instances whose canary is told under at least one probe "
         "kind. PR_strict: retained questions answered. Both with exact 95 % intervals.",
     )
+
+
+def _facts(arm: DefenceArm) -> list[str]:
+    """What the reader must know of how the defence was made."""
+    return [text for name, text in arm.facts.items() if name != "texts"]
 
 
 def _tpr(arm: DefenceArm) -> Cell:
@@ -78,6 +87,9 @@ def _best(arm: DefenceArm, setting: str) -> Cell:
         why = next((a.unavailable for a in arm.attacks if a.setting == setting and a.unavailable), "no score")
         return Cell("n/c", reason=why)
     best = max(found, key=lambda a: a.auc.value or 0.0)
+    refusals = arm.refusals
+    if setting == "black" and refusals is not None and (refusals.value or 0.0) > (best.auc.value or 0.0):
+        return _estimate(refusals, REFUSALS)
     return _estimate(best.auc, ATTACK_NAMES[best.attack])
 
 

@@ -14,7 +14,8 @@ __all__ = ["CAVEAT", "PublishedValue", "beside", "published"]
 
 CAVEAT = (
     "Published: Qwen2.5-7B-Instruct behind Mem0 and MemGPT, questions and judgements by a model, mean and standard "
-    "deviation of three runs (arXiv 2605.27825). Another model, memory and attacker than here: compare shapes, such as "
+    "deviation of three runs with other questions each (arXiv 2605.27825); a deviation here is of the same questions "
+    "put again. Another model, memory and attacker than here: compare shapes, such as "
     "which attack leads and what each setting adds."
 )
 ATTACKS = {

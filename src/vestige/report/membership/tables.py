@@ -32,6 +32,8 @@ LIMITS = (
     "Non-members must be as likely as members but for being stored. Where they differ in anything else (topic, style, "
     "length), an attack can use that, and the AUC says nothing of the memory.",
     "Statements that follow from stored ones, or that any model knows, can score like members without being stored.",
+    "Questions are put with `write_back` off. Whether the agent keeps to that is not checked here: one that notes its "
+    "questions makes members of what it is asked about.",
     "Questions made and judged by rules miss what a model would see, and are cheap; the parts stand in the result.",
 )
 
