@@ -44,6 +44,8 @@ class _Counted:
     rejected: Counter[str] = field(default_factory=Counter[str])
     remembered: Counter[str] = field(default_factory=Counter[str])
     without: int = 0
+    reworded: int = 0
+    unchanged: int = 0
 
 
 def conclude(plan: Plan, folder: RunFolder, findings: Iterable[Finding]) -> MembershipResult:
@@ -131,6 +133,9 @@ def _counting(
                 what, _, which = name.partition(":")
                 if what in ("asked", "rejected") and isinstance(value, int):
                     (counted.questions if what == "asked" else counted.rejected)[which] += value
+            if "unchanged" in finding.values:
+                counted.reworded += 1
+                counted.unchanged += bool(finding.values["unchanged"])
             if recall is not None and not finding.values.get(f"asked:{recall}"):
                 counted.without += 1
         yield finding
@@ -155,6 +160,8 @@ def _counts(
         rejected=dict(sorted(counted.rejected.items())),
         without_questions=counted.without,
         remembered_by=dict(sorted(counted.remembered.items())),
+        reworded=counted.reworded,
+        unchanged=counted.unchanged,
     )
 
 
@@ -163,6 +170,11 @@ def _notes(
 ) -> Iterable[str]:
     yield from (str(n) for n in plan.settings.get("notes", ()))
     yield from plan.data.notes
+    if counted.unchanged:
+        yield (
+            f"{counted.unchanged} of {counted.reworded} candidates have no paraphrase: the attacker held their own "
+            "words there, where the attack is said to hold others."
+        )
     if stopped:
         yield f"{stopped}: the numbers are those of the candidates that were completed."
     if counted.without:

@@ -206,6 +206,10 @@ class UnitCounts(Record):
     """Candidates for which no valid recall question could be made."""
     remembered_by: dict[str, int]
     """Episodes by how members were stored: directly, or by conversation."""
+    reworded: int = 0
+    """Candidates for which a paraphrase was asked."""
+    unchanged: int = 0
+    """Of them, those for which none was found: the statement's own words stood in its place."""
 
 
 class MembershipResult(ResultBase):

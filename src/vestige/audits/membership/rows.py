@@ -72,7 +72,9 @@ class Rows:
         square = self._square(scores)
         known = _whole(square)
         if self.settings.unscored == "lowest" and known.any():
-            square = np.where(np.isfinite(square), square, float(square[known].min()) - 1.0)
+            # The authors' code scores them 0, where all scores are at least 0.
+            low = 0.0 if self.settings.mode == "reference-code" else float(square[known].min()) - 1.0
+            square = np.where(np.isfinite(square), square, low)
             known = np.ones(len(square), dtype=bool)
         if keep is not None:
             known = known & keep

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -171,4 +171,7 @@ def _interview(record: dict[str, Any]) -> dict[str, JsonScalar]:
         counts = record.get(kind)
         if isinstance(counts, dict):
             out |= {f"{kind}:{name}": int(n) for name, n in counts.items() if isinstance(n, int)}
+    said = record.get("paraphrase")
+    if isinstance(said, dict):
+        out["unchanged"] = bool(cast("dict[str, Any]", said).get("unchanged"))
     return out

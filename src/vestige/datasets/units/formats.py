@@ -47,6 +47,8 @@ class ParsedUnits:
     """What the file calls its data; None: the format's name."""
     license: str | None = None
     """None: the format's."""
+    per_user: int | None = None
+    """Members, and non-members, tested of each user where nobody says; None: the format's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,5 +168,5 @@ def _read(path: Path, format: str | None, name: str | None, plan: _Plan) -> Unit
         units=units,
         counts=counts,
         notes=tuple(notes),
-        per_user=chosen.per_user,
+        per_user=parsed.per_user or chosen.per_user,
     )

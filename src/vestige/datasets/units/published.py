@@ -25,6 +25,7 @@ __all__ = ["UNIT_FILE", "write_units"]
 _SIDES = {"members": True, "non_members": False}
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _UNKNOWN = "as the file's source says"
+_PER_USER = {known.name: known.per_user for known in (LOCOMO_UNITS, PERLTQA_UNITS)}
 _LICENSES = {known.name: known.license for known in (LOCOMO_UNITS, PERLTQA_UNITS)}
 
 
@@ -93,7 +94,13 @@ def _read(records: Iterable[Node], how: Reading) -> ParsedUnits:
     if names.repeated:
         notes.append(f"{names.repeated} units have an id that was there before: they are numbered")
     known = name if _NAME.fullmatch(name) else None
-    return ParsedUnits(units, tuple(notes), name=known, license=_LICENSES.get(known or "", _UNKNOWN))
+    return ParsedUnits(
+        units,
+        tuple(notes),
+        name=known,
+        license=_LICENSES.get(known or "", _UNKNOWN),
+        per_user=_PER_USER.get(known or ""),
+    )
 
 
 def _looks(first: Node) -> bool:

@@ -52,8 +52,8 @@ def scores_csv(scores: Scores) -> str:
         values = [column[i] for column in scores.columns.values()]
         writer.writerow(
             [
-                candidate,
-                table.users[i],
+                _plain(candidate),
+                _plain(table.users[i]),
                 int(table.member[i]),
                 table.kinds[i],
                 int(table.repeat[i]),
@@ -61,3 +61,8 @@ def scores_csv(scores: Scores) -> str:
             ]
         )
     return out.getvalue()
+
+
+def _plain(text: str) -> str:
+    """A name out of the data, which a spreadsheet shall not take for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
