@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -64,7 +64,7 @@ class Arm(Record):
 class Comparison(Record):
     """What is fixed before the first exchange."""
 
-    schema_version: int = 1
+    schema_version: Literal[1] = 1
     level: int
     k: int
     arms: tuple[Arm, ...]
@@ -198,10 +198,19 @@ def read_plan(folder: Path) -> Comparison:
     if path.stat().st_size > MAX_PLAN:
         raise IntegrityError(f"{path}: larger than {MAX_PLAN} bytes")
     try:
-        return Comparison.model_validate_json(path.read_bytes())
+        found = Comparison.model_validate_json(path.read_bytes())
     except (ValidationError, ConfigError) as error:
         why = complaint(error) if isinstance(error, ValidationError) else str(error)
         raise IntegrityError(f"{path}: not a comparison of defences: {why}") from None
+    labels = ["none" if arm.defence is None else str(arm.defence) for arm in found.arms]
+    if not labels or labels[0] != "none" or labels.count("none") > 1 or len(set(labels)) < len(labels):
+        raise IntegrityError(
+            f"{path}: not a comparison of defences: the agent alone stands first, and each arm once"
+        )
+    for arm, label in zip(found.arms, labels, strict=True):
+        if arm.label != label:
+            raise IntegrityError(f"{path}: an arm has the name {arm.label[:40]!r} and the defence {label}")
+    return found
 
 
 @dataclass(frozen=True)
@@ -236,6 +245,8 @@ def _arm_runs(home: Path, arm: Arm) -> ArmRuns:
     if "/" in arm.folder or arm.folder in ("", ".", ".."):
         raise IntegrityError(f"{PLAN}: an arm has the name {arm.folder[:40]!r}")
     members = _opened(home / "membership", arm.membership)
+    if members.plan.agent.defence != arm.defence:
+        raise IntegrityError(f"{home.name}: was not run behind the defence that {PLAN} names")
     written = attacking.finish(members)
     table = Table.of(workflow.score(members), sizes_of(written.result.settings))
     seed = int(members.plan_sha256[:13], 16)

@@ -10,6 +10,7 @@ from typing import Any
 from vestige.agents.opening import Opener
 from vestige.agents.protocol import Agent
 from vestige.defences.building import defended
+from vestige.errors import ConfigError
 from vestige.models import catalog
 from vestige.models.base import ChatModel, Embedder
 from vestige.models.cache import CachedModel, ResponseCache
@@ -78,6 +79,21 @@ def pool_of(plan: Plan, episode: Episode, blobs: Mapping[str, bytes]) -> list[Me
     return list(found.values())
 
 
+def _refuse_foreign(cache: Path) -> None:
+    """A damaged cache is moved aside and begun anew; a file that never was one is somebody's own.
+
+    Raises:
+        ConfigError: It is such a file.
+    """
+    try:
+        with cache.open("rb") as file:
+            head = file.read(16)
+    except OSError:  # not there yet, or told with its reason when it is opened
+        return
+    if head and not head.startswith(b"SQLite format 3") and cache.suffix != ".sqlite":
+        raise ConfigError(f"--cache {cache}: is another file, and no response cache; name a file of its own")
+
+
 class Models:
     """What a plan's agents, measures and judge answer with.
 
@@ -88,6 +104,7 @@ class Models:
     """
 
     def __init__(self, plan: Plan, *, cache: Path, concurrency: int) -> None:
+        _refuse_foreign(cache)
         self._cache = ResponseCache(cache)
         names = plan.models
         self._chat: dict[str, ChatModel] = {}

@@ -17,6 +17,8 @@ __all__ = ["MAX_QUESTION", "MAX_REPLY", "ask", "ask_adaptively", "put", "record"
 
 MAX_REPLY = 500_000
 """Characters of a reply: a longer one is a failure of the agent, not an answer that could be read to its end."""
+LOWEST_LOGPROB = -1e6
+"""Of a token; what is lower is no measurement, and sums of it are no numbers."""
 MAX_QUESTION = 8_000
 """Characters of a policy's question; a longer one is not put."""
 
@@ -101,6 +103,9 @@ async def put(
     reply = _storable(answer if isinstance(answer, Reply) else Reply(text=str(answer)))
     if len(reply.text) > MAX_REPLY:
         raise AgentError(f"ask: a reply of {len(reply.text):,} characters; at most {MAX_REPLY:,} are taken")
+    odd = next((t.logprob for t in reply.logprobs or () if not LOWEST_LOGPROB <= t.logprob <= 0.001), None)
+    if odd is not None:  # a little above 0 is rounding
+        raise AgentError(f"ask: a log-probability of {odd:g}; expected {LOWEST_LOGPROB:g} to 0")
     measures = {name: await contact.services.measures[name](probe, reply) for name in probe.measures}
     return reply, {"measures": measures, "seconds": round(seconds, 4)}
 

@@ -136,6 +136,10 @@ def test_an_arm_that_was_swapped_is_noticed(home: Path, result: DefenceResult) -
         path.write_text(json.dumps(plan))
         with pytest.raises(IntegrityError, match="an arm has the name"):
             defending.finish(folder)
+        for arms in ([], plan["arms"][2:], [plan["arms"][0]] * 2):
+            path.write_text(json.dumps({**json.loads(whole), "arms": arms}))
+            with pytest.raises(IntegrityError, match="the agent alone stands first"):
+                defending.finish(folder)
     finally:
         path.write_bytes(whole)
 
@@ -147,6 +151,16 @@ def test_an_agent_without_knobs_is_attacked_and_the_rest_says_why_not(tmp_path: 
     assert auc(alone, "black") == 1.0
     assert auc(filtered, "black") < 0.7
     assert alone.PR_strict is None and "configure" in alone.not_asked
+
+
+def test_a_cache_that_is_somebodys_file_is_left_alone(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.json"
+    mine.write_text('{"a": 1}')
+    chosen = options(tmp_path / "run", "threshold:0.5", cache=mine)
+    with pytest.raises(ConfigError, match="is another file, and no response cache"):
+        defending.run(defending.make_plans(chosen), chosen)
+    assert [p.name for p in tmp_path.glob("mine*")] == ["mine.json"]
+    assert mine.read_text() == '{"a": 1}'
 
 
 def test_it_is_a_python_call() -> None:

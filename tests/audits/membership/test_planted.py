@@ -10,6 +10,7 @@ import pytest
 from vestige import attacking, workflow
 from vestige.audits.membership.results import AttackRow, MembershipResult
 from vestige.datasets.units import UnitMix, generate_units
+from vestige.errors import AgentError
 from vestige.membership_options import MembershipOptions
 from vestige.records import Reply
 from vestige.runs.store import read_lines
@@ -51,6 +52,26 @@ def test_an_agent_that_never_uses_its_memory_is_chance(tmp_path: Path) -> None:
                 continue
             low, high = found.auc.interval or (0.0, 1.0)
             assert low <= 0.5 <= high, (attack, setting, found.auc)
+
+
+@pytest.mark.parametrize("logprob", [5.0, -1e308])
+def test_a_log_probability_that_cannot_be_is_no_evidence(tmp_path: Path, logprob: float) -> None:
+    agent = tmp_path / "odd.py"
+    agent.write_text(
+        "from vestige.records import Reply, TokenLogprob\n"
+        "class Odd:\n"
+        "    def converse(self, user, messages): pass\n"
+        "    def ask(self, user, prompt, options):\n"
+        f"        return Reply(text='x', logprobs=(TokenLogprob(token='x', logprob={logprob}),))\n"
+        "    def forget(self, user, value): pass\n"
+        "    def reset(self, user): pass\n"
+    )
+    options = MembershipOptions(
+        agent=f"{agent}:Odd", out=tmp_path / "run", embedder="hashing", quiet=True, attacks=("mrmmia",)
+    )
+    data = generate_units(2, seed=7, mix=UnitMix(near_duplicate=0, inferable=0, common_knowledge=0))
+    with pytest.raises(AgentError, match="log-probability"):
+        workflow.run(attacking.make_plan(options, data), options)
 
 
 def test_a_constant_reply_hides_from_the_outside_alone(tmp_path: Path) -> None:

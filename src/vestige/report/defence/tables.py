@@ -75,10 +75,9 @@ def _tpr(arm: DefenceArm) -> Cell:
     if not points:
         return Cell("n/c", reason="there are too few non-members for a false positive rate")
     point = min(points, key=lambda p: p.target)
-    return Cell(
-        f"{point.tpr:.3f}",
-        detail=f"FPR {100 * point.target:g} %, reached {100 * (point.achieved or 0):.2g} %",
-    )
+    low, high = point.exact or (0.0, 1.0)
+    reached = f"reached {100 * (point.achieved or 0):.2g} % [{100 * low:.2g}, {100 * high:.2g}]"
+    return Cell(f"{point.tpr:.3f}", detail=f"FPR {100 * point.target:g} %, {reached}")
 
 
 def _best(arm: DefenceArm, setting: str) -> Cell:

@@ -107,6 +107,10 @@ def _own(row: AttackRow, metric: str) -> Cell:
         point = next((p for p in row.at_fpr if abs(p.target - 0.01) < 1e-9), None)
         if point is None:
             return Cell("–")
-        return Cell("refused", reason=point.refused) if point.tpr is None else Cell(f"{point.tpr:.3f}")
+        if point.tpr is None:
+            return Cell("refused", reason=point.refused)
+        low, high = point.exact or (0.0, 1.0)
+        reached = f"FPR {100 * (point.achieved or 0):.2g} % [{100 * low:.2g}, {100 * high:.2g}]"
+        return Cell(f"{point.tpr:.3f}", detail=reached)
     estimate = row.auc if metric == "AUC" else row.pr_auc
     return Cell("n/c", reason=estimate.reason) if estimate.value is None else Cell(f"{estimate.value:.3f}")
